@@ -104,11 +104,7 @@ Decode = Callable[[Sequence[Ids], Turn], list[Ids]]  # sources with `</s>` -> be
 
 
 def headlight(work: DecodingWork, precision: str | None) -> Decode:
-    """Decode with Headlight's `Translator`.
-
-    Args:
-        precision: None for the default; `PLAIN`: without packed matrices.
-    """
+    """Decode with Headlight's `Translator`; precision `PLAIN` is that without packed matrices."""
     model = work.model()
     config = model.config
     options: Any = {"precision": precision} if precision and precision != PLAIN else {}

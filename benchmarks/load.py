@@ -125,10 +125,8 @@ def table(seconds: dict[str, list[float]]) -> str:
 def loaded(
     address: str, sources: dict[str, object], options: argparse.Namespace, first: int, heavy: int
 ) -> tuple[Load, list[float]]:
-    """Let visitors use the app, some of them heavy; return what they measured, and the memory of the server in MB.
-
-    Args:
-        first: number of the first visitor; the app may still know the sentences of earlier ones.
+    """Let visitors, of whom the first has a number that the app does not know yet, use it, some of them heavy; return
+    what they measured, and the memory of the server in MB.
     """
     load = Load(address, sources, time.monotonic() + 60 * options.minutes, options.pause)
     memory: list[float] = []

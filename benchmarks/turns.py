@@ -34,11 +34,7 @@ def processes(serve: Serve, works: Mapping[str, Any]) -> Generator[dict[str, Con
 
 
 def take(connections: Mapping[str, Connection], messages: Mapping[str, Any], rounds: int) -> dict[str, list[Any]]:
-    """Send each side its message `rounds` times, in turn.
-
-    Returns:
-        The answers of each side, turn by turn.
-    """
+    """Send each side its message `rounds` times, in turn; return the answers of each side, turn by turn."""
     answers: dict[str, list[Any]] = {side: [] for side in messages}
     for _ in range(rounds):
         for side, message in messages.items():

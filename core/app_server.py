@@ -68,13 +68,9 @@ class AppServer:
 
 
 def serve(translator: Translator, name: str = "model", port: int | None = None) -> AppServer:
-    """Start the app on this machine with a model as the one that is open.
+    """Start the app on this machine with a model as the one that is open, under a name, on a free port or a given one.
 
     The app has a copy of the model, as `save_checkpoint` writes it, in a temporary folder that only this user may read.
-
-    Args:
-        name: shown for the model.
-        port: on 127.0.0.1, a free one by default.
 
     Raises:
         ValueError: the name is empty or has a separator of folders, or another program has the port; or see

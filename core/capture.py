@@ -104,14 +104,9 @@ def full_mask(kind: Kind, queries: int, keys: int) -> Tensor:
 
 
 def attention_mask(kind: Kind, length: int, neighbourhood: int | None, autoregressive: bool = True) -> Tensor | None:
-    """`AttentionMap.mask` of a sentence for a given `TransformerConfig.neighbourhood`.
+    """`AttentionMap.mask` of a sentence for a given `TransformerConfig.neighbourhood`, [length, length] boolean.
 
-    Args:
-        length: number of tokens of the sentence.
-        autoregressive: whether the decoder has a causal mask; if not, there is no neighbourhood.
-
-    Returns:
-        [length, length] boolean; None for full attention, see `AttentionMap`, as in cross-attention.
+    None for full attention, see `AttentionMap`, as in cross-attention, and for a model without causal mask.
     """
     if kind == "decoder_self" and not autoregressive:
         return torch.ones(length, length, dtype=torch.bool)
@@ -177,11 +172,7 @@ def attention_maps(
     predicted_tokens: tuple[str, ...],
     row: int = 0,
 ) -> dict[Kind, tuple[AttentionMap, ...]]:
-    """Attention maps of one sentence from the output of `capture_attention`.
-
-    Args:
-        row: of the batch; its padding is cut off.
-    """
+    """Attention maps of one sentence, a row of the batch without padding, from the output of `capture_attention`."""
 
     def layers(
         kind: Kind, count: int, queries: tuple[str, ...], keys: tuple[str, ...], predicted: tuple[str, ...] | None

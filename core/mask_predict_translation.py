@@ -31,18 +31,12 @@ def mask_predict_states(
 def explain_iteration(
     translator: Translator, source: str, iteration: MaskPredictState | ScoredText, num_alternatives: int = 5
 ) -> Explanation:
-    """As `Translator.explain`, for one iteration of mask-predict.
+    """As `Translator.explain`, for an iteration of mask-predict, or the last one of a hypothesis of
+    `Translator.translate`.
 
-    It replays the input of that iteration under the model's own mask: target tokens attend to all others.
-
-    Args:
-        iteration: a state of `mask_predict_states`, or a hypothesis of `Translator.translate`, whose last iteration it
-            is.
-        num_alternatives: as for `explain`; those of tokens that were not masked are predicted from themselves too.
-
-    Returns:
-        `fed_tokens` are the input, masks included, and `predicted_tokens` those after the iteration; the
-        log-probability of each is that of when it was last predicted.
+    It replays the input of that iteration under the model's own mask: target tokens attend to all others. `fed_tokens`
+    are the input, masks included, and `predicted_tokens` those after the iteration; the log-probability of each is that
+    of when it was last predicted. Alternatives of tokens that were not masked are predicted from themselves too.
 
     Raises:
         ValueError: the hypothesis is not of mask-predict.

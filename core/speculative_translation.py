@@ -10,15 +10,11 @@ from core.translator import Translator
 def translate_with_draft(
     translator: Translator, text: str, draft: Translator, draft_tokens: int = 4, constraints: Constraints = FREE
 ) -> Translation:
-    """Translate as `Translator.translate` with a beam of one, by speculative decoding.
+    """Translate as `Translator.translate` with a beam of one, by speculative decoding, with a small model that drafts
+    tokens.
 
-    The translation is the same; where two tokens tie to rounding, matrix products of one and of several rows may
-    decide otherwise (`core.inference.cpu_products`).
-
-    Args:
-        draft: a small model with the same vocabulary.
-        draft_tokens: largest number of tokens that it drafts for a check.
-        constraints: as for `Translator.translate`.
+    The translation is the same; where two tokens tie to rounding, matrix products of one and of several rows may decide
+    otherwise (`core.inference.cpu_products`).
 
     Raises:
         ValueError: as `Translator.translate`, and as `check_draft`.

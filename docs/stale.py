@@ -153,11 +153,8 @@ def digests() -> dict[str, str]:
 
 
 def stale(made: Mapping[str, Product], record: Record, now: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the names of products that are older than weights, each with the models that have changed since.
-
-    Args:
-        record: the digests of models that each product was made from.
-        now: the digests of today.
+    """Return the names of products that are older than weights, by their recorded digests, each with the changed
+    models.
     """
     changed = {
         name: [model for model in product.models if record.get(name, {}).get(model) != now[model]]
@@ -179,10 +176,8 @@ def note_made(names: Iterable[str], made: Mapping[str, Product], now: Mapping[st
 
 
 def make(names: Iterable[str], made: Mapping[str, Product], now: Mapping[str, str]) -> list[str]:
-    """Run the commands of products, and record each that ends well.
-
-    Returns:
-        The names of those that are not made: their commands failed or need files, or something is left to do by hand.
+    """Run the commands of products, record each that ends well, and return the names of those that are not or not fully
+    made.
     """
     left = list[str]()
     for name in names:

@@ -18,10 +18,8 @@ from train.warm_start import recorded
 def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str, Any]:
     """Write the mean of the parameters of `paths` to `output`, with the training facts of the last of them.
 
-    Args:
-        paths: checkpoints of one configuration and tokenizer, oldest first: snapshots of one run (6.1), or of runs
-            with a common beginning (Wortsman et al. 2022). A single one is only converted.
-        half: store float16 instead of float32.
+    They are checkpoints of one configuration and tokenizer, oldest first: snapshots of one run (6.1), or of runs with a
+    common beginning (Wortsman et al. 2022). A single one is only converted.
 
     Returns:
         The training facts of the new checkpoint; `averaged` lists the files and their steps, and the facts of their
@@ -69,12 +67,7 @@ def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str
 
 
 def _part(path: Path, training: dict[str, Any], last: dict[str, Any]) -> dict[str, Any]:
-    """Return what a mean records of a checkpoint: see `averaged_files`.
-
-    Args:
-        training: its training facts.
-        last: those of the last checkpoint of the mean.
-    """
+    """Return what a mean records of a checkpoint, from its facts and the last one's: see `averaged_files`."""
     part = {"file": path.name, "steps": training.get("steps")}
     is_same_run = all(training.get(name) == last.get(name) for name in IDENTITY)
     if is_same_run and Path(folder_of(training)).name == Path(folder_of(last)).name:

@@ -71,19 +71,11 @@ def write_card(
     languages: Sequence[str] = (),
     datasets: Sequence[str] = (),
 ) -> None:
-    """Write a checkpoint's training facts as Markdown, with curves (SVG) and a thinned log beside it.
+    """Write a checkpoint's training facts as Markdown, with curves (SVG) and a thinned log of the run's log beside it.
 
-    The card begins with the metadata of the Hugging Face Hub's model cards, in YAML.
-
-    Args:
-        path: the checkpoint.
-        output: the card; curves and log are written beside it with the suffixes .svg and .log.jsonl.
-        log: the run's log.jsonl; without it there are no curves and no log.
-        licences: Markdown on the data's origins and licences.
-        limits: Markdown on the model's weaknesses.
-        license_name: identifier of the licence of the weights, such as `cc-by-4.0`, or `other`.
-        languages: their codes, such as `en` and `de`.
-        datasets: names of the data; without them those that its pairs are labelled with.
+    The card begins with the metadata of the Hugging Face Hub's model cards, in YAML: an identifier of the licence of
+    the weights, such as `cc-by-4.0`, or `other`, codes of languages, and names of the data, by default those that its
+    pairs are labelled with. `licences` and `limits` are Markdown on the data's origins and the model's weaknesses.
     """
     checkpoint = load_checkpoint(path)
     facts = checkpoint.training

@@ -46,16 +46,10 @@ def fit(
     init: Path | None = None,
     compiled: bool = False,
 ) -> Transformer:
-    """Train up to `recipe.steps`, resuming the run in `folder` if there is one.
+    """Train up to `recipe.steps`, resuming the run in `folder` (see `train.runs.run_folder`) if there is one.
 
-    On a CPU, a run that was killed and resumed ends with the same bits as an uninterrupted one.
-
-    Args:
-        preset: its name, for the log and the checkpoints' training facts.
-        data: output folder of `prepare`: tokenizer.model, train/ and valid/ shards.
-        folder: the run's folder; see `train.runs.run_folder`.
-        init: a checkpoint to start from; without it, parameters are random.
-        compiled: compile the computation of a step on packed batches; see `train.packed`.
+    On a CPU, a run that was killed and resumed ends with the same bits as an uninterrupted one. Parameters are random,
+    or those of the checkpoint `init`. Computation on packed batches may be compiled; see `train.packed`.
 
     Raises:
         DataError: the data cannot be used.

@@ -89,11 +89,7 @@ class MaskedLoss(nn.Module):
 
 
 def random_masks(lengths: Tensor, width: int, generator: torch.Generator | None = None) -> Tensor:
-    """Mask n of the first N positions of each row, n uniform from 1 to N, on the CPU: [B] -> [B, width] boolean.
-
-    Args:
-        lengths: N of each row, at most `width`.
-    """
+    """Mask n of the first N positions of each row, n uniform from 1 to N, on the CPU: N [B] -> [B, width] boolean."""
     counts = (torch.rand(len(lengths), generator=generator) * lengths).long() + 1
     order = torch.rand(len(lengths), width, generator=generator)
     inside = torch.arange(width) < lengths[:, None]
@@ -196,11 +192,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
 
 class _Divergence:
-    """KL(p || q) + KL(q || p) of the predictions of two passes, token by token.
-
-    Args:
-        log_probs: [2, N, V], log p and log q
-    """
+    """KL(p || q) + KL(q || p) of the predictions of two passes, log p and log q [2, N, V], token by token."""
 
     def __init__(self, log_probs: Tensor) -> None:
         self._probs = log_probs.exp()

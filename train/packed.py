@@ -150,11 +150,7 @@ def attend(
 def packed_attention(
     queries: Tensor, keys: Tensor, values: Tensor, of_queries: Sentences, of_keys: Sentences, causal: bool
 ) -> Tensor:
-    """Scaled dot-product attention (3.2.1) from each sentence to its counterpart: [R, H, E] each -> [R, H, E].
-
-    Args:
-        causal: no query attends to a later key; both sides are the same sentences.
-    """
+    """Scaled dot-product attention (3.2.1) from each sentence to its counterpart: [R, H, E] each -> [R, H, E]."""
     if queries.device.type != "cuda":
         return _sentence_by_sentence(queries, keys, values, of_queries, of_keys, causal)
     from torch.nn.attention.varlen import varlen_attn  # PyTorch has it on CUDA alone

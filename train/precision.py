@@ -66,15 +66,9 @@ class ProductTimes:
 def resolve_precision(
     recipe: Recipe, recorded: TrainingPrecision | None, times: ProductTimes | None
 ) -> tuple[Recipe, str]:
-    """Replace the precision `auto` of a recipe by the recorded one if there is one, else by the one measured to be
-    faster.
+    """Replace the precision `auto` of a recipe by that of the run being resumed, or by the one measured to be faster.
 
-    Args:
-        recorded: the precision of the run being resumed; None for a new run.
-        times: None if the device does not support bfloat16.
-
-    Returns:
-        The recipe, and a message on the choice; empty if there is nothing to report.
+    Without times, as the device does not support bfloat16, it is float32. Returns the recipe, and a message, or "".
     """
     if recipe.precision != "auto":
         return recipe, ""

@@ -39,15 +39,7 @@ def beam_search(
 def run_search(
     states: Iterable[BeamState], options: SearchOptions, progress: Progress | None = None
 ) -> tuple[Hypothesis, ...]:
-    """Run the search for one sentence to its end.
-
-    Args:
-        states: the states of one sentence, from its first position on.
-        progress: called after each position with the position and the limit.
-
-    Returns:
-        The best `options.num_hypotheses`, best first.
-    """
+    """Run the search for one sentence, whose states begin at its first position; return its `num_hypotheses` best."""
     state = None
     for state in states:
         if progress:
@@ -167,13 +159,7 @@ class _Continuations(NamedTuple):
 def _best_continuations(
     logits: Tensor, log_probs: Tensor, options: SearchOptions, position: int
 ) -> list[_Continuations]:
-    """The 2 x beam_size best continuations of each sentence.
-
-    Args:
-        logits: [B, W, V]
-        log_probs: [B, W] of the hypotheses.
-        position: number of tokens of each hypothesis.
-    """
+    """The 2 x beam_size best continuations of hypotheses of `position` tokens: logits [B, W, V], log_probs [B, W]."""
     best = best_continuations(logits, log_probs, 2 * options.beam_size, options.excluded_at(position))
     return list(map(_Continuations, *(each.tolist() for each in best)))
 
@@ -184,12 +170,7 @@ def _allowed_continuations(
     allowed: Sequence[Sequence[int] | None],
     options: SearchOptions,
 ) -> _Continuations:
-    """The 2 x beam_size best continuations of one sentence whose beginning is not complete in all hypotheses.
-
-    Args:
-        logits: [W, V]
-        allowed: of each hypothesis, see `Beginning.allowed`.
-    """
+    """The 2 x beam_size best continuations of one sentence, logits [W, V], whose beginning is not complete in all."""
     position, found = len(live[0].token_ids), list[tuple[int, int, float, float]]()
     excluded = options.excluded_at(position)
     for parent, (hypothesis, ids) in enumerate(zip(live, allowed, strict=True)):

@@ -239,15 +239,7 @@ class LayerCache:
 
 
 def _extended(ancestry: Tensor, parents: Tensor) -> Tensor:
-    """Ancestry of the hypotheses of the next position.
-
-    Args:
-        ancestry: [B, W, K] of those before.
-        parents: [B, W'] indices of those that they continue.
-
-    Returns:
-        [B, W', K + W']
-    """
+    """Ancestry of the next hypotheses, which continue those of indices [B, W']: [B, W, K] -> [B, W', K + W']."""
     if (compiled := native.library()) and ancestry.device.type == "cpu":
         return native.extended_ancestry(compiled, ancestry, parents)
     width = parents.size(1)

@@ -198,10 +198,8 @@ def _fewest(fitting: Sequence[tuple[int, float]]) -> float:
 
 
 def forbidden_token(text: str, tokenizer: Tokenizer) -> Forbidden:
-    """Read a token to forbid: `unter` at every position, `3:unter` as the third token only.
-
-    Args:
-        text: a word of one token or, if it is none, the name of a piece within words.
+    """Read a token to forbid, a word or the name of a piece: `unter` at every position, `3:unter` as the third token
+    only.
 
     Raises:
         ValueError: the text is not a single token.

@@ -12,14 +12,7 @@ from core.decoding.states import Hypothesis, SearchOptions
 def greedy_search(
     next_logits: NextLogits, limits: Sequence[int], options: SearchOptions, device: torch.device | str = "cpu"
 ) -> list[Hypothesis]:
-    """Take the most probable token at every position, until `</s>`.
-
-    Args:
-        limits: largest number of tokens of each translation.
-        options: beam size and number of hypotheses are ignored.
-
-    Returns:
-        One hypothesis for each sentence; not `finished` if it reached its limit.
+    """Take the most probable token at every position, until `</s>`; of the options, the size of the beam is ignored.
 
     Raises:
         ValueError: the constraints leave no room for `</s>`.

@@ -12,10 +12,8 @@ MAX_TARGET_TOKENS = MAX_SOURCE_TOKENS + MAX_EXTRA_TOKENS  # with `</s>`, of a gi
 
 
 class Limits:
-    """Limits of one model: its learned positions, and `core.files.budget`.
-
-    Args:
-        weights: bytes of the model's parameters, on which the budget depends.
+    """Limits of one model: its learned positions, and `core.files.budget`, which depends on the bytes of its
+    parameters.
     """
 
     def __init__(self, config: TransformerConfig, weights: int) -> None:
@@ -42,11 +40,7 @@ class Limits:
         return most_hypotheses(*sizes, self._weights)
 
     def check_search(self, hypotheses: int, positions: int) -> None:
-        """Check that a search of one sentence stays within the budget.
-
-        Args:
-            hypotheses: beam size, or number of length candidates.
-            positions: of the longest translation.
+        """Check that a search of one sentence, of so many hypotheses or length candidates, stays within the budget.
 
         Raises:
             ValueError: it has too many hypotheses for translations of this length.
@@ -60,11 +54,7 @@ class Limits:
     def batches(
         self, lengths: Sequence[int], limits: Sequence[int], hypotheses: int, max_tokens: int
     ) -> Iterator[list[int]]:
-        """As `batches_by_length`, with no more sentences than the budget admits.
-
-        Args:
-            limits: largest number of tokens of each translation.
-            hypotheses: of each sentence.
+        """As `batches_by_length`, with no more sentences, of so many hypotheses each, than the budget admits.
 
         Raises:
             ValueError: as `check_search`.
@@ -77,11 +67,8 @@ class Limits:
 
 
 def batches_by_length(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:
-    """Group indices by similar length, longest first.
-
-    Args:
-        lengths: number of tokens of each sequence.
-        max_tokens: most tokens of a batch, padding included; a longer sequence is a batch of its own.
+    """Group indices by similar length, longest first, at most `max_tokens` in a batch, padding included, or one
+    sequence.
     """
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):

@@ -22,11 +22,7 @@ class NonFiniteError(ValueError):
 
 
 def no_token_error(position: int, excluded: tuple[int, ...], vocab_size: int, begun: bytes = b"") -> ValueError:
-    """Why no token is possible after `position` tokens: none is allowed, or else no log-probability is finite.
-
-    Args:
-        begun: text that the translation has to begin with and that is not complete.
-    """
+    """Why no token is possible: none is allowed, as a text is not complete, or no log-probability is finite."""
     if begun:
         return ValueError(
             f"no token at position {position + 1} goes on with the beginning {begun.decode().strip()!r:.60}: the "
@@ -56,12 +52,9 @@ class NextLogits(Protocol):
 
 
 def most_probable_tokens(logits: Tensor, count: int, excluded: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-    """Best tokens of each hypothesis, best first, from logits [B, W, V].
+    """Best tokens of each hypothesis, best first, from logits [B, W, V]: ids and log-probabilities, [B, W, count] each.
 
     If logits are NaN or plus infinity, all log-probabilities of that hypothesis are minus infinity.
-
-    Returns:
-        Ids and log-probabilities, [B, W, count] each.
     """
     count = min(count, logits.size(-1))
     if (compiled := native.library()) and logits.device.type == "cpu" and logits.dtype == torch.float32:
@@ -98,13 +91,11 @@ def best_continuations(
 
 
 def top_k(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """`values.topk(count)`, five times as fast for many values.
+    """`values.topk(count)`, largest values and their columns of each row of [..., V], five times as fast for many
+    values.
 
     The `count` largest values are in the `count` blocks of columns with the largest maxima, or after the last whole
     block.
-
-    Returns:
-        The largest values of each row of [..., V] and their columns, largest first: [..., count] each.
     """
     num_blocks = values.size(-1) // BLOCK
     if num_blocks <= count or values.numel() < MANY_VALUES:

@@ -111,21 +111,10 @@ class SearchSetup:
         return Surfaces(self._codec.tokenizer.target)
 
     def generated(self, logits: Tensor) -> Tensor:
-        """Logits of the tokens that a search may generate.
-
-        Args:
-            logits: [..., V]
-
-        Returns:
-            [..., V] in float32, minus infinity for other tokens.
-        """
+        """Logits [..., V] in float32, minus infinity for tokens that a search may not generate."""
         never = torch.tensor(self.options().excluded, dtype=torch.long, device=logits.device)
         return logits.float().index_fill(-1, never, -torch.inf)
 
     def best_other(self, logits: Tensor, token: int) -> int:
-        """Most probable token that a search may generate, other than `token`.
-
-        Args:
-            logits: [V]
-        """
+        """Most probable token of logits [V] that a search may generate, other than `token`."""
         return next(each for each in self.generated(logits).topk(2).indices.tolist() if each != token)

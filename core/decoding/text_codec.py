@@ -106,11 +106,7 @@ class TextCodec:
         return self.token_ids(source, ids)._replace(predicted=ids)
 
     def target_ids(self, text: str, source: str = "") -> list[int]:
-        """Tokens of a target text, `normalized`, without `</s>`.
-
-        Args:
-            source: whose target it is, which some tokenizers need to know its language.
-        """
+        """Tokens of a target text, `normalized`, without `</s>`; some tokenizers know its language by its source."""
         _require_encodable(text)
         return self.begun(self.tokenizer.target.encode(normalized(text)), source)
 

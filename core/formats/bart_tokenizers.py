@@ -166,10 +166,8 @@ def _sentencepiece(files: SourceFiles, kind: str, options: Settings, settings: S
 
 
 def _is_50(files: SourceFiles, options: Settings, others: int) -> bool:
-    """Whether a model is mBART-50, whose codes of languages come first.
-
-    Args:
-        others: number of rows of the embedding beside the pieces of SentencePiece.
+    """Whether a model, with rows of the embedding beside SentencePiece's pieces, is mBART-50, whose languages come
+    first.
     """
     if "tokenizer_class" in options.values or "language_codes" in options.values:
         return "50" in str(options.values.get("tokenizer_class")) or options.values.get("language_codes") == "ML50"

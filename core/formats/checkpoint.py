@@ -64,14 +64,7 @@ def save_checkpoint(
     training: dict[str, Any] | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> None:
-    """Write a checkpoint atomically: a crash leaves either the old or the new file.
-
-    Args:
-        path: an existing file is replaced.
-        model: on any device, in any mode.
-        tokenizer: the one that the model was trained with.
-        training: facts about the training, as JSON values.
-        dtype: storage type of the parameters: float32, float16 or bfloat16.
+    """Write a checkpoint atomically, in a type of `FLOATS`: a crash leaves either the old or the new file.
 
     Raises:
         ValueError: the tokenizer's vocabulary differs from the model's, or a parameter is not finite or too large for
@@ -105,11 +98,7 @@ def save_checkpoint(
 
 
 def check_vocabularies(tokenizer: Tokenizer, config: TransformerConfig) -> None:
-    """Check that a tokenizer has as many tokens as a model on both sides.
-
-    Raises:
-        ValueError: it has not.
-    """
+    """Check that a tokenizer has as many tokens as a model on both sides, or raise a `ValueError`."""
     for name, side, expected in (
         ("vocab_size", tokenizer, config.vocab_size),
         ("target_vocab_size", tokenizer.target, config.target_size),

@@ -106,11 +106,8 @@ def read_checkpoint(
 
 
 def hub_model(sources: Sequence[Path], revision: str = MAIN, download: bool = False) -> HubModel | None:
-    """The model that the only source names as `OWNER/NAME`; None for files.
-
-    Args:
-        revision: a branch, a tag or a commit.
-        download: fetch it; otherwise it is read from the cache on this machine.
+    """The model that the only source names as `OWNER/NAME`, from the cache on this machine or downloaded; None for
+    files.
 
     Raises:
         CheckpointError, ImportError, ValueError: see `cached` and `download` of `core.formats.hub`.
@@ -133,8 +130,7 @@ def write_draft(sources: Sequence[Path], output: Path) -> list[str]:
     """Write a draft of the description of a hand-written model, and return lines about it.
 
     Raises:
-        CheckpointError: see `core.formats.description_draft.draft`.
-        FileExistsError: there is such a file.
+        CheckpointError, FileExistsError: see `core.formats.description_draft.draft`, or there is such a file.
     """
     with open_source(sources) as files:
         described = draft(files)

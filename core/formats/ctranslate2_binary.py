@@ -31,11 +31,7 @@ NAMES = {**FLOATS, torch.int8: "I8", torch.int16: "I16", torch.int32: "I32"}
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of a file.
-
-    Attributes:
-        start: offset of its elements in the file.
-    """
+    """A variable of a file, whose elements begin at the offset `start`."""
 
     shape: tuple[int, ...]
     dtype: torch.dtype
@@ -160,9 +156,6 @@ def begins_like_ctranslate2(start: bytes) -> bool:
 
 def read_binary(path: Path, file_name: str) -> BinaryModel:
     """Read names, shapes and types of the variables of a file.
-
-    Args:
-        file_name: for messages.
 
     Raises:
         CheckpointError: it is damaged, or of an unknown version.

@@ -76,11 +76,7 @@ def write_ctranslate2(checkpoint: Checkpoint, path: Path) -> None:
 
 
 def _check_architecture(config: TransformerConfig) -> None:
-    """Check that the format has room for an architecture.
-
-    Raises:
-        ValueError: it does not.
-    """
+    """Check that the format has room for an architecture, or raise a `ValueError`."""
     positions = "sinusoidal" if config.positions == "relative" else config.positions
     require_values(config, {**VALUES, "positions": positions, "final_norm": config.norm == "pre"}, LAYOUT)
 
@@ -88,10 +84,8 @@ def _check_architecture(config: TransformerConfig) -> None:
 def save_ctranslate2(
     model: Transformer, source_pieces: Sequence[str], target_pieces: Sequence[str], folder: Path
 ) -> None:
-    """Write the files of `ctranslate2.Translator` into a folder, in float32.
-
-    Args:
-        source_pieces, target_pieces: names of all tokens, `<unk>` among them.
+    """Write the files of `ctranslate2.Translator` into a folder, in float32, with the names of all tokens, `<unk>`
+    among them.
 
     Raises:
         ValueError: the format does not support the architecture, or CTranslate2 is not installed.

@@ -251,10 +251,8 @@ def _tokenizer(files: SourceFiles, options: Settings, weights: Weights) -> Dicti
 
 
 def _pieces(files: SourceFiles, name: str, shape: Sequence[int]) -> list[str]:
-    """Pieces of a dictionary: four special pieces, then one piece a line with its number of occurrences.
-
-    Args:
-        shape: of the matrix with a row for every piece.
+    """Pieces of a dictionary: four special ones, then one a line with its number of occurrences, as many as rows of a
+    matrix.
 
     Raises:
         CheckpointError: there is no such file, it is not UTF-8 or has another number of pieces; or a line is no piece

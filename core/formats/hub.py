@@ -37,13 +37,7 @@ CTRANSLATE2 = re.compile(r"model\.bin|(shared|source|target)_vocabulary\.(json|t
 
 @dataclass(frozen=True)
 class HubModel:
-    """A model in the cache.
-
-    Attributes:
-        name: `OWNER/NAME`.
-        revision: the commit, 40 hexadecimal digits.
-        folder: of its files.
-    """
+    """A model `OWNER/NAME` in the cache: its commit, 40 hexadecimal digits, and the folder of its files."""
 
     name: str
     revision: str
@@ -65,10 +59,7 @@ def cache_folder() -> Path:
 
 
 def cached(name: str, revision: str = MAIN) -> HubModel:
-    """A model that has been downloaded before, by any program.
-
-    Args:
-        revision: a branch, a tag or a commit.
+    """A model that has been downloaded before, by any program, at a branch, a tag or a commit.
 
     Raises:
         CheckpointError: it is not in the cache.
@@ -116,9 +107,7 @@ def _check(name: str, revision: str) -> None:
 def download(name: str, revision: str = MAIN, report: Callable[[str], None] = lambda _: None) -> HubModel:
     """Fetch the files of a model that are needed from the Hub, or from `HF_ENDPOINT`, into the cache.
 
-    Args:
-        revision: a branch, a tag or a commit. All files are of the commit that it is now.
-        report: called with the name of each file before it is fetched.
+    All files are of the commit that the revision is now; `report` is called with the name of each before it is fetched.
 
     Raises:
         CheckpointError: there is no such model or revision, it has no files that Headlight imports, or the Hub cannot

@@ -183,13 +183,10 @@ def excluded_bias(bias: Tensor, search: Settings) -> Tensor:
 
 
 def check_positions(weights: Weights, config: TransformerConfig, kind: str, names: Sequence[str] = POSITIONS) -> None:
-    """Compare stored tables of positions with the formula.
+    """Compare stored tables of positions, [positions, D] with any dimensions of size 1, of a kind of models with the
+    formula.
 
     Rows before `position_offset` are not compared: no token has these positions, and the row of padding is zero.
-
-    Args:
-        kind: of models, for messages.
-        names: of tables of [positions, D], possibly with extra dimensions of size 1; missing ones are skipped.
 
     Raises:
         CheckpointError: they differ.

@@ -51,17 +51,11 @@ FORMATS: tuple[ImportFormat, ...] = (  # the first that recognises the files rea
 
 
 def import_checkpoint(paths: str | Path | Sequence[str | Path], tokenized: bool = False) -> Checkpoint:
-    """Read a checkpoint of another project, as untrusted as an upload.
+    """Read a checkpoint of another project, a folder, a zip archive or files, as untrusted as an upload.
 
-    Nothing in it is executed, and sizes and shapes are checked before memory is allocated.
-
-    Args:
-        paths: a folder, a zip archive, or the files.
-        tokenized: see `SourceFiles`; for OpenNMT-py and JoeyNMT, whose files may not include those that split the text.
-
-    Returns:
-        The model in float32. `training["imported"]` records the format, the types of the stored parameters and the
-        settings of the search.
+    Nothing in it is executed, and sizes and shapes are checked before memory is allocated. The model is in float32.
+    `training["imported"]` records the format, the types of the stored parameters and the settings of the search. For
+    `tokenized` see `SourceFiles`; files of OpenNMT-py and JoeyNMT may not include those that split the text.
 
     Raises:
         CheckpointError: no format recognises the files, or they are damaged, incomplete or of an unknown architecture.
@@ -73,11 +67,7 @@ def import_checkpoint(paths: str | Path | Sequence[str | Path], tokenized: bool 
 
 
 def import_files(files: SourceFiles) -> Checkpoint:
-    """As `import_checkpoint`, from files that are open.
-
-    Raises:
-        CheckpointError: see there.
-    """
+    """As `import_checkpoint`, from files that are open."""
     for each in FORMATS:
         if each.recognises(files):
             return each.load(files)

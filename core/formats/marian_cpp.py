@@ -169,11 +169,7 @@ def _config(options: Settings, weights: Weights) -> TransformerConfig:
 
 
 def _is_pre_norm(options: Settings) -> bool:
-    """Whether the norms are before the sub-layers rather than after them.
-
-    Raises:
-        CheckpointError: they are elsewhere.
-    """
+    """Whether the norms are before the sub-layers rather than after them, or raise an error."""
     norms = tuple(
         options.values.get(f"transformer-{name}", default) or ""
         for name, default in (("preprocess", ""), ("postprocess", "dan"), ("postprocess-top", ""))
@@ -194,11 +190,7 @@ def _number(options: Settings, name: str, default: int) -> int:
 
 
 def _tensors(weights: Weights, model: Transformer, config: TransformerConfig) -> dict[str, Tensor]:
-    """Parameters of the model.
-
-    Raises:
-        CheckpointError: names or shapes differ from those that the options call for.
-    """
+    """Parameters of the model, if names and shapes are those that the options call for."""
     if config.target_vocab_size not in (None, config.vocab_size):
         raise CheckpointError(
             f"{weights.file_name} has vocabularies of {config.vocab_size - 1} and {config.target_size - 1} pieces, "
@@ -240,11 +232,7 @@ def _in_rows(name: str) -> bool:
 
 
 def _name(name: str, pre: str) -> str:
-    """Marian's name of a parameter of a stack.
-
-    Args:
-        pre: ends the names of norms on the input of sub-layers.
-    """
+    """Marian's name of a parameter of a stack; `pre` ends the names of norms on the input of sub-layers."""
     stack, _, rest = name.partition(".")
     if rest.startswith("output_norm"):
         return f"{stack}_top_ln_{'scale' if rest.endswith('weight') else 'bias'}"

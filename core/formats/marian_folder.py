@@ -70,21 +70,13 @@ def write_marian(checkpoint: Checkpoint, path: Path) -> None:
 
 
 def check_marian(checkpoint: Checkpoint) -> None:
-    """Check that a model can be written.
-
-    Raises:
-        ValueError: the layout does not support the architecture or the tokenizer; the message names the option.
-    """
+    """Check that the layout supports a model and its tokenizer, or raise a `ValueError` that names the option."""
     require_values(checkpoint.config, VALUES, LAYOUT)
     sentencepiece_files(checkpoint, LAYOUT)
 
 
 def marian_archive(checkpoint: Checkpoint, name: str) -> bytes:
-    """Return `marian_files` as a zip archive of one folder.
-
-    Args:
-        name: of the folder.
-    """
+    """Return `marian_files` as a zip archive of one folder of this name."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:  # uncompressed: weights hardly get smaller
         for each, data in marian_files(checkpoint).items():
@@ -122,11 +114,7 @@ def marian_files(checkpoint: Checkpoint) -> dict[str, bytes]:
 
 
 def marian_settings(config: TransformerConfig) -> dict[str, Any]:
-    """Return `config.json`.
-
-    Raises:
-        ValueError: the layout does not support the architecture.
-    """
+    """Return `config.json`, or raise a `ValueError` if the layout does not support the architecture."""
     require_values(config, VALUES, LAYOUT)
     return {
         "architectures": ["MarianMTModel"],

@@ -50,11 +50,7 @@ OWN_FORMAT = "Headlight"
 
 
 def model_facts(model: Transformer, tokenizer: Tokenizer, training: dict[str, Any]) -> dict[str, str]:
-    """Describe a model by the names of facts, in the order of display.
-
-    Args:
-        training: untrusted; `imported` has the facts of an import.
-    """
+    """Describe a model, with what untrusted facts have of an import, by the names of facts, in the order of display."""
     imported = _object(training.get("imported"))
     search = ", ".join(f"{name} {value}" for name, value in _object(imported.get("search")).items())
     prefixes = [f'"{prefix}"' for prefix in _texts(imported.get("source prefixes"))]

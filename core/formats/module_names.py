@@ -108,11 +108,7 @@ def new_name(name: str, names: Mapping[str, str]) -> str | None:
 
 
 def with_zero_biases(weights: Weights, prefix: str) -> Weights:
-    """Parameters with zeros for biases that no module of a kind has, where Headlight's model has one.
-
-    Args:
-        prefix: of the names of both stacks.
-    """
+    """Parameters of both stacks with zeros for biases that no module of a kind has, where Headlight's model has one."""
     tensors = {name: weights.get(name) for name in weights.shapes}
     parts = {
         name: match["part"]
@@ -137,15 +133,10 @@ def has_bias(weights: Weights, prefix: str, kind: str) -> bool:
 
 
 def with_standard_norms(weights: Weights, prefix: str, width: int, sample_std: bool) -> Weights:
-    """Parameters whose norms are LayerNorm's.
+    """Parameters whose norms, the Annotated Transformer's if `sample_std`, are LayerNorm's of `width` n.
 
-    The Annotated Transformer divides by the standard deviation of a sample, of n - 1 in place of n, plus epsilon:
-    that is LayerNorm with a gain times sqrt((n - 1) / n) and with `standard_eps`. One gain for all n columns is
-    repeated.
-
-    Args:
-        width: n.
-        sample_std: whether they are the Annotated Transformer's.
+    The Annotated Transformer divides by the standard deviation of a sample, of n - 1 in place of n, plus epsilon: that
+    is LayerNorm with a gain times sqrt((n - 1) / n) and with `standard_eps`. One gain for all n columns is repeated.
     """
     factor = math.sqrt((width - 1) / width) if sample_std else 1.0
     tensors: dict[str, Tensor] = {}

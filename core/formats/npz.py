@@ -25,11 +25,7 @@ HEADER_BYTES = 4096  # at most, of an array
 
 @contextmanager
 def open_npz(path: Path, file_name: str, text_name: str) -> Generator[tuple[Weights, str]]:
-    """Open a file of float32 arrays and one array of bytes, a text.
-
-    Args:
-        file_name: for messages.
-        text_name: of the text.
+    """Open a file of float32 arrays and one array of bytes, a text of a given name.
 
     Raises:
         CheckpointError: it is not such a file, is damaged or compressed, or has other arrays.
@@ -64,11 +60,7 @@ def open_npz(path: Path, file_name: str, text_name: str) -> Generator[tuple[Weig
 def _header(
     archive: zipfile.ZipFile, entry: zipfile.ZipInfo, file_name: str, dtype: type[np.float32] | None
 ) -> tuple[tuple[int, ...], int]:
-    """Shape of an array, and the offset of its elements.
-
-    Args:
-        dtype: expected; None: one byte.
-    """
+    """Shape of an array of this type, or of bytes, and the offset of its elements."""
     try:
         with archive.open(entry) as file:
             start = io.BytesIO(file.read(HEADER_BYTES))

@@ -16,11 +16,10 @@ PACKED = SUFFIX + ".8bit", SUFFIX + ".8bit-difference"  # see `core.analysis.ove
 
 
 def own_file(files: SourceFiles) -> Path | None:
-    """Return the file of a source that `load_checkpoint` is to read.
+    """Return the file of a source that `load_checkpoint` is to read, None for checkpoints of other projects.
 
-    Returns:
-        The checkpoint of Headlight among the files, recognised by content, or else the only file if it is a safetensors
-        file, by its beginning or its name; None for checkpoints of other projects.
+    It is the checkpoint of Headlight among the files, recognised by content, or else the only file if it is a
+    safetensors file, by its beginning or its name.
 
     Raises:
         CheckpointError: there are several checkpoints of Headlight, or it is a file of

@@ -68,13 +68,8 @@ WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 @contextmanager
 def new_folder(path: Path) -> Generator[Path]:
-    """Write a folder atomically: under a temporary name beside it, then renamed.
-
-    Args:
-        path: does not exist, or is an empty folder.
-
-    Yields:
-        The temporary folder. It is removed if the block raises an error.
+    """Write a new or empty folder atomically: under a temporary name beside it, then renamed, or removed after an
+    error.
 
     Raises:
         ValueError: there is something else at the path.
@@ -96,11 +91,7 @@ def new_folder(path: Path) -> Generator[Path]:
 
 
 def require_values(config: TransformerConfig, expected: Mapping[str, object], layout: str) -> None:
-    """Check that a layout has room for an architecture.
-
-    Args:
-        expected: value of each field of the configuration that the layout fixes.
-        layout: name, for the message.
+    """Check that a layout has room for an architecture, of which it fixes the value of some fields.
 
     Raises:
         ValueError: naming every field with another value, see `WORDS`.
@@ -164,11 +155,8 @@ def storage_type(model: Transformer) -> torch.dtype:
 
 
 def readme(checkpoint: Checkpoint, title: str, code: str, differences: list[str]) -> bytes:
-    """Return the text of a README: how to open the model, how it differs from Headlight, and known facts about it.
-
-    Args:
-        code: in Python, that translates with the model.
-        differences: sentences.
+    """Return the text of a README: code that translates with the model, how it differs from Headlight, and facts about
+    it.
     """
     known = model_facts(checkpoint.model, checkpoint.tokenizer, checkpoint.training)
     return "\n".join(

@@ -43,12 +43,7 @@ def stack_names(
     encoder: Mapping[str, str] = _BART,
     decoder: Mapping[str, str] = _BART,
 ) -> dict[str, str]:
-    """The other project's name of every parameter of both stacks, by its name in the model.
-
-    Args:
-        prefix: of every name.
-        encoder, decoder: parts of names in either stack, see `renamed`.
-    """
+    """The other project's names of the parameters of both stacks, with a prefix and parts as of `renamed`, by ours."""
     return {
         name: prefix + renamed(name, parts)
         for name, _ in model.named_parameters()
@@ -74,12 +69,10 @@ def read_parameters(
     copies: Collection[str] = (),
     ignored: Collection[str] = (),
 ) -> dict[str, Tensor]:
-    """Parameters of a model by name, see `as_parameter`.
+    """Parameters of a model by name, see `as_parameter`, from the name in the file of each.
 
-    Args:
-        sources: name in the file of every parameter.
-        copies: names in the file of matrices that are equal to another one, of [pieces of the target, D].
-        ignored: other names that the file may have.
+    The file also has `copies` that are equal to another matrix, of [pieces of the target, D], and may have names that
+    are ignored.
 
     Raises:
         CheckpointError: names or shapes differ.
@@ -91,11 +84,7 @@ def read_parameters(
 
 
 def unpacked(file_name: str, name: str, tensor: Tensor) -> dict[str, Tensor]:
-    """Split a tensor `in_proj_*` into its parts for queries, keys and values; other tensors stay as they are.
-
-    Raises:
-        CheckpointError: it cannot be split into three.
-    """
+    """Split a tensor `in_proj_*` into its three parts for queries, keys and values; other tensors stay as they are."""
     match = _PACKED.fullmatch(name)
     if not match:
         return {name: tensor}
@@ -108,11 +97,7 @@ def unpacked(file_name: str, name: str, tensor: Tensor) -> dict[str, Tensor]:
 
 
 def check_names(weights: Weights, expected: Mapping[str, tuple[int, ...]], ignored: Collection[str] = ()) -> None:
-    """Compare a file's names and shapes with those of its configuration.
-
-    Args:
-        expected: shapes by name.
-        ignored: other names that a file may have.
+    """Compare a file's names and shapes with those expected; it may have others that are ignored.
 
     Raises:
         CheckpointError: listing missing and unexpected names, and shapes side by side.
@@ -134,14 +119,7 @@ def check_names(weights: Weights, expected: Mapping[str, tuple[int, ...]], ignor
 
 
 def check_copies(weights: Weights, names: Sequence[str], options: str) -> None:
-    """Check that tensors which the configuration ties are equal.
-
-    Args:
-        options: that tie them, for the message.
-
-    Raises:
-        CheckpointError: they differ.
-    """
+    """Check that tensors which options of the configuration tie are equal."""
     for name in names[1:]:
         if not weights.equal(names[0], name):
             raise CheckpointError(

@@ -71,18 +71,11 @@ _LEAF = _Value(1)  # any number or short text
 
 
 def check_pickle(file: BytesIO, inert: Collection[str] = (), steps: int = 0) -> int:
-    """Read one pickle without building its objects.
-
-    Args:
-        file: at the start of the pickle; afterwards at its end.
-        inert: names that it may call for besides tensors and containers.
-        steps: that other pickles of the same file take.
-
-    Returns:
-        The steps with those of this one.
+    """Read one pickle without building its objects, to its end; return the steps, with those that others of the file
+    take.
 
     Raises:
-        ForeignCallError: it calls for something else.
+        ForeignCallError: it calls for something besides tensors, containers and what is `inert`.
         ValueError: it would take too many steps, or is damaged.
     """
     stack: list[_Value] = []

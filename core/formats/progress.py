@@ -28,11 +28,7 @@ def reporting(progress: Progress | None) -> Generator[None]:
 
 
 def advance(elements: int, total: int) -> None:
-    """Count the elements of a tensor about to be read; those of tied matrices may be read twice, to compare them.
-
-    Args:
-        total: number of elements of its file.
-    """
+    """Count elements about to be read, of the total of a file; those of tied matrices may be read twice."""
     if (count := _count.get()) is not None:
         count.report(min(count.elements / max(total, 1), 1.0))
         count.elements += elements

@@ -83,11 +83,7 @@ def refuse_by_name(files: "SourceFiles") -> None:
 
 
 def refuse_foreign_weights(files: "SourceFiles") -> None:
-    """Refuse files whose parameters, if there are any, are of another program.
-
-    Raises:
-        CheckpointError: see `refuse_by_name`.
-    """
+    """Refuse files whose parameters, if there are any, are of another program; see `refuse_by_name`."""
     base = _settings(files, ADAPTER_SETTINGS)
     if "peft_type" in base:
         raise CheckpointError(_adapter(files.label, base.get("base_model_name_or_path")))
@@ -104,14 +100,7 @@ def refuse_foreign_weights(files: "SourceFiles") -> None:
 
 
 def refuse_file(path: Path, name: str) -> None:
-    """Refuse a file that is not what its name says, or of another program, by its beginning.
-
-    Args:
-        name: for messages.
-
-    Raises:
-        CheckpointError: it is a pointer of Git LFS, or of a program whose models Headlight does not read.
-    """
+    """Refuse a pointer of Git LFS, or a file of a program whose models Headlight does not read, by its beginning."""
     with reading(path), open(path, "rb") as file:
         start = file.read(START_BYTES)
     for beginning, what, advice in BEGINNINGS:
@@ -120,11 +109,7 @@ def refuse_file(path: Path, name: str) -> None:
 
 
 def refuse_adapter(path: Path, name: str) -> None:
-    """Refuse a safetensors file of a LoRA adapter.
-
-    Raises:
-        CheckpointError: its tensors have the names of one.
-    """
+    """Refuse a safetensors file whose tensors have the names of a LoRA adapter."""
     with open(path, "rb") as file:
         start = file.read(9)
         if start[8:] == b"{" and ADAPTER.search(file.read(min(int.from_bytes(start[:8], "little"), MAX_HEADER_BYTES))):
@@ -132,14 +117,7 @@ def refuse_adapter(path: Path, name: str) -> None:
 
 
 def refuse_wrapper(content: object, name: str) -> None:
-    """Refuse the file of a training that has parameters among other things.
-
-    Args:
-        content: of a PyTorch file.
-
-    Raises:
-        CheckpointError: it has a dictionary of tensors under a usual key.
-    """
+    """Refuse the contents of a PyTorch file of a training that has a dictionary of tensors under a usual key."""
     if not isinstance(content, Mapping):
         return
     values = cast("Mapping[Any, Any]", content)

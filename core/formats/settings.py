@@ -11,11 +11,7 @@ from core.formats.untrusted_parameters import errors_of
 
 
 class Settings:
-    """A JSON object, whose values are checked as they are read.
-
-    Args:
-        file_name: for messages.
-        values: of the object.
+    """A JSON object, or a part of it, whose values are checked as they are read.
 
     Raises:
         CheckpointError: from every method, for a value of another type than expected.
@@ -57,11 +53,7 @@ class Settings:
         return Settings(f"{self.file_name}: {name}", cast("dict[str, Any]", self._checked(name, {}, dict, "options")))
 
     def vocabulary(self, size: int) -> list[str | None]:
-        """Pieces by their id, from an object with the id of every piece; None for ids without a piece.
-
-        Args:
-            size: number of ids.
-        """
+        """Pieces by their id, from an object with the id of each; None for those of `size` ids without a piece."""
         pieces: list[str | None] = [None] * size
         for piece, token_id in self.values.items():
             if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id < size:
@@ -75,11 +67,7 @@ class Settings:
         return pieces
 
     def refuse(self, wrong: dict[str, object]) -> None:
-        """Refuse unknown options that change the computation of a model.
-
-        Args:
-            wrong: options with their only supported value, which options that are not set have.
-        """
+        """Refuse options that change the computation of a model, unless they have or imply the only supported value."""
         for name, known in wrong.items():
             if self.values.get(name, known) not in (known, None):
                 raise CheckpointError(

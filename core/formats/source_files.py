@@ -103,12 +103,10 @@ class SourceFiles:
 
 @contextmanager
 def open_source(paths: Sequence[str | Path], model: str = "") -> Generator[SourceFiles]:
-    """Open a folder, a zip archive, or files given one by one.
+    """Open a folder, a zip archive, one of the models in it (see `several_models.model_names`), or files given one by
+    one.
 
     An archive, also one that is alone in its folder, is unpacked into a temporary folder, which is removed at the end.
-
-    Args:
-        model: the path, in an archive of several models, of the one to open, see `several_models.model_names`.
 
     Raises:
         CheckpointError: a link leads out of the folder, an archive is damaged, would unpack to far more than its own
@@ -178,11 +176,7 @@ def is_archive(path: Path) -> bool:
 
 @contextmanager
 def archive_errors(name: str) -> Generator[None]:
-    """Convert errors of reading a damaged archive in the block to `CheckpointError`.
-
-    Args:
-        name: of the archive, for messages.
-    """
+    """Convert errors of reading a damaged archive in the block to `CheckpointError`."""
     try:
         yield
     except CheckpointError:

@@ -70,13 +70,8 @@ def unigram_pieces(files: SourceFiles) -> list[str]:
 def sentencepiece_model(
     pieces: Iterable[tuple[str, float, int]], kind: int, unknown: int, charsmap: bytes, byte_fallback: bool = False
 ) -> bytes:
-    """A SentencePiece model.
-
-    Args:
-        pieces: texts, scores, and types such as `NORMAL`, in the order of their ids.
-        kind: type of the model, such as `UNIGRAM`.
-        unknown: id of the piece for what no other spells.
-        charsmap: see `characters_of`.
+    """A SentencePiece model of texts with scores and types such as `NORMAL`, by their ids, and a charsmap of
+    `characters_of`.
 
     Raises:
         CheckpointError: a piece has a lone surrogate.

@@ -79,11 +79,7 @@ def as_parameter(stored: Tensor, of_large_model: bool) -> Tensor:
 
 
 def fill_model(file_name: str, model: Transformer, tensors: dict[str, Tensor]) -> Transformer:
-    """Give a model of `meta_model` untrusted parameters, and set it to evaluation.
-
-    Args:
-        file_name: for messages.
-        tensors: all parameters by name, of `as_parameter` and of the right shapes. The model keeps them.
+    """Give a model of `meta_model` all its parameters, of `as_parameter`, which it keeps, and set it to evaluation.
 
     Raises:
         CheckpointError: a parameter is not finite or too large, or the model's outputs are not finite.
@@ -115,9 +111,6 @@ def _check_outputs(file_name: str, model: Transformer) -> None:
     """Run one short forward pass, as finite weights may still give outputs that are not.
 
     Its tokens are those with the largest embeddings, so that a single damaged row is detected.
-
-    Raises:
-        CheckpointError: a log-probability is NaN or infinite.
     """
     config = model.config
     positions = config.max_positions if config.positions == "learned" else TRIAL_TOKENS

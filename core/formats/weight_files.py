@@ -33,9 +33,6 @@ _SAFETENSORS_TYPES = {name: dtype for dtype, name in FLOATS.items()}
 def open_weights(path: Path, file_name: str) -> Generator[Weights]:
     """Open a safetensors or PyTorch file, whichever it is.
 
-    Args:
-        file_name: for messages.
-
     Raises:
         CheckpointError: it is neither, is damaged, needs more than tensors, or has tensors of another type.
     """
@@ -70,15 +67,10 @@ def _safetensors(path: Path, file_name: str) -> Generator[Weights]:
 
 
 def load_pytorch(path: Path, file_name: str, inert: Collection[str] = ()) -> Any:
-    """Contents of a PyTorch file, read under `weights_only`.
+    """Contents of a PyTorch file, read under `weights_only`, or raise an error if it is damaged or needs more.
 
-    Args:
-        file_name: for messages.
-        inert: full names of classes and functions that a file may have besides tensors and containers. Each call of
-            one becomes an `Inert`; none is imported.
-
-    Raises:
-        CheckpointError: it is damaged, or needs more.
+    It may have classes and functions with the full names `inert` besides tensors and containers. Each call of one
+    becomes an `Inert`; none is imported.
     """
     with path.open("rb") as file:  # PyTorch's own test for an archive; Python's depends on its version
         is_archive = file.read(len(ZIP_START)) == ZIP_START

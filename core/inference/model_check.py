@@ -26,10 +26,8 @@ class ModelCheck:
         options: SearchOptions,
         searched: Callable[[bool], Sequence[Hypothesis]],
     ) -> Translation:
-        """The hypotheses of the faster search if they `agree` with the modules, or else those of the modules' search.
-
-        Args:
-            searched: searches; called with True for the faster search, with False for that by the modules.
+        """The hypotheses of the faster search if they `agree` with the modules, or else those of the modules' search
+        (False).
         """
         hypotheses, agrees = self.of_model(text, source_ids, searched(True), options)
         if not agrees:
@@ -82,14 +80,7 @@ class ModelCheck:
         return tuple(rescored), agrees
 
     def hypothesis(self, source: str, ids: PassIds, log_probs: list[float], options: SearchOptions) -> Hypothesis:
-        """A target as a search returns it.
-
-        Args:
-            log_probs: of its tokens, by the modules.
-
-        Raises:
-            NonFiniteError: one is not finite.
-        """
+        """A target as a search returns it, with log-probabilities by the modules, which must be finite."""
         log_probs = self._codec.with_certain_first(log_probs, ids.predicted, source)
         total, is_ended = sum(log_probs), ids.predicted[-1:] == [options.eos_id]
         if not math.isfinite(total):

@@ -35,11 +35,7 @@ Source = Sequence[int] | Tensor  # token ids, or image patches [S, P]
 
 
 class SharedModel:
-    """A model behind a lock.
-
-    Args:
-        precision: of searches, see `Translator`; everything else is exact.
-    """
+    """A model behind a lock, with the precision of searches, see `Translator`; everything else is exact."""
 
     def __init__(self, model: Transformer, precision: Precision) -> None:
         if precision not in get_args(Precision):
@@ -80,11 +76,8 @@ class SharedModel:
     def log_probs(self, passes: Sequence[PassIds]) -> list[list[float]]:
         """Log-probabilities of the predicted tokens of given targets.
 
-        By one teacher-forced pass of the model's modules, which encodes equal sources once. The matrix products
-        of many rows are computed by oneDNN, which is faster. The logits of a few tokens at a time are in memory.
-
-        Args:
-            passes: of which at most as many tokens are predicted as are fed.
+        By one teacher-forced pass of the model's modules, which encodes equal sources once. The matrix products of many
+        rows are computed by oneDNN, which is faster. The logits of a few tokens at a time are in memory.
         """
         sources, fed, predicted = zip(*passes, strict=True)
         lengths = [len(ids) for ids in predicted]
@@ -153,11 +146,7 @@ class SharedModel:
 
     @torch.inference_mode()
     def chain_logits(self, source: Sequence[int], packed: bool = True) -> ChainLogits:
-        """Encode a source and return a scorer along one translation, which holds the model's lock for each call.
-
-        Args:
-            packed: as for `next_logits`.
-        """
+        """Encode a source and return a scorer along one translation, which holds the model's lock for each call."""
         source_ids, attention = self.batch([source]), self._attention(packed)
         with self._lock, attention():
             decoder = chain_decoder(self._packed_model(self.precision) if packed else self.model, source_ids)

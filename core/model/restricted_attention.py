@@ -32,20 +32,14 @@ class Neighbourhood:
         return self.contains(torch.arange(num_keys, device=self.first.device))[:, None]
 
     def contains(self, keys: Tensor) -> Tensor:
-        """Whether queries may attend to keys: boolean [B, Q, K].
-
-        Args:
-            keys: key positions that broadcast to [B, Q, K].
-        """
+        """Whether queries may attend to keys, positions that broadcast to [B, Q, K]: boolean [B, Q, K]."""
         return (keys >= self.first[..., None]) & (keys < self.stop[..., None])
 
 
 def centred_neighbourhood(real: Tensor, size: int) -> Neighbourhood:
-    """Neighbourhoods of the encoder: r positions around each; for even r, one more before than after it.
+    """Neighbourhoods of the encoder: r = `size` positions around each; for even r, one more before than after it.
 
-    Args:
-        real: [B, S] boolean, False for padding, which is on the right; no row is all padding.
-        size: r, at least 1.
+    `real` [B, S] is False for padding, which is on the right; no row is all padding.
     """
     lengths = real.sum(1, keepdim=True)
     first = (torch.arange(real.size(1), device=real.device) - size // 2).clamp(min=0)

@@ -2,17 +2,10 @@
 
 
 def learning_rate(step: int, d_model: int, warmup: int) -> float:
-    """d_model^-0.5 * min(step^-0.5, step * warmup^-1.5) (5.3).
+    """d_model^-0.5 * min(step^-0.5, step * warmup^-1.5) (5.3), for steps counted from 1.
 
-    Linear increase for `warmup` steps, then decrease with the inverse square root of the step.
-
-    Args:
-        step: counted from 1.
-        d_model: width of the model.
-        warmup: steps until the peak, which is (d_model * warmup)^-0.5.
-
-    Raises:
-        ValueError: `step` is below 1.
+    Linear increase for `warmup` steps, to (d_model * warmup)^-0.5, then decrease with the inverse square root of the
+    step.
     """
     if step < 1:
         raise ValueError(f"step ({step}) must be at least 1: steps are counted from 1")
@@ -20,23 +13,13 @@ def learning_rate(step: int, d_model: int, warmup: int) -> float:
 
 
 def minutes_factor(minutes_left: float, cooldown_minutes: float) -> float:
-    """Factor that decreases linearly to 0 over the last minutes of a run with a time limit, as `cooldown_factor`.
-
-    Args:
-        minutes_left: until the end of the run.
-        cooldown_minutes: 0 for none.
-    """
+    """Factor that decreases linearly to 0 over the last minutes of a run with a time limit, as `cooldown_factor`."""
     return min(1.0, max(0.0, minutes_left) / cooldown_minutes) if cooldown_minutes else 1.0
 
 
 def cooldown_factor(step: int, last_step: int, cooldown: int) -> float:
-    """Factor of the learning rate that decreases linearly to 0 over the last `cooldown` steps.
+    """Factor of the learning rate that decreases linearly to 0 over the last `cooldown` steps, as if one more came.
 
-    Not in the paper: for short runs it replaces checkpoint averaging (Hägele et al. 2024).
-
-    Args:
-        step: counted from 1.
-        last_step: last step of the run; the rate would reach 0 one step later.
-        cooldown: number of steps, 0 for none.
+    Not in the paper: for short runs it replaces checkpoint averaging (Hägele et al. 2024). Steps are counted from 1.
     """
     return min(1.0, (last_step + 1 - step) / (cooldown + 1))

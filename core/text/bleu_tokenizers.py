@@ -45,13 +45,10 @@ def usual_tokenizer(references: Sequence[str], language: str = "") -> str:
 
 
 def bleu_tokenizer(references: Sequence[str], language: str = "") -> str:
-    """Return the tokenizer of BLEU for texts with these references.
+    """Return the tokenizer of BLEU for texts with these references, which decide if the language is not of `LANGUAGES`.
 
     It is the usual one, or `char` (single characters) if that one is not installed or would have to be downloaded.
-
-    Args:
-        references: they decide, not the translations, which may be of any quality.
-        language: their code, such as `zh`; others than those of `LANGUAGES` leave the decision to the script.
+    Translations do not decide: they may be of any quality.
     """
     usual = usual_tokenizer(references, language)
     return "char" if missing_packages(usual) else usual

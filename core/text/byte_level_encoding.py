@@ -21,11 +21,7 @@ _WORDS = re.compile(r" ?L+| ?N+| ?O+|[S ]+(?![^S ])|[S ]+")  # of kinds: letters
 
 
 class ByteLevelEncoding:
-    """Splits texts into pieces of bytes, and joins them.
-
-    Args:
-        merges: pairs of pieces in letters, the first merged first.
-    """
+    """Splits texts into pieces of bytes, and joins them, by merges of pieces in letters, the first merged first."""
 
     def __init__(self, merges: Sequence[tuple[str, str]]) -> None:
         self._merges = BytePairEncoding(merges, marks_ends=False)

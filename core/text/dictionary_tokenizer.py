@@ -146,11 +146,7 @@ class DictionaryTokenizer:
         return text
 
     def _beginning(self, text: str) -> tuple[list[int], int, str]:
-        """Language token, start and prefix of a source.
-
-        Returns:
-            The token of its language if there is one, where the text itself begins, and the prefix before it.
-        """
+        """Language token of a source if there is one, where the text itself begins, and the prefix before it."""
         if self._language_ids and self.language_codes:
             (source, target), start = self._codes(text)
             return [self._language_ids[target if self._target_before_source else source]], start, ""
@@ -267,11 +263,9 @@ def dictionary_tokenizer(
 
 
 def with_usual_names(pieces: Sequence[str], names: Mapping[str, str]) -> list[str]:
-    """Pieces with the special ones renamed.
+    """Pieces with the special ones, whose present names are given by usual ones such as `PAD`, renamed.
 
-    Args:
-        names: present name of a special piece by its usual one, such as `PAD`. Another piece that has the usual name
-            becomes an unused one.
+    Another piece that has the usual name becomes an unused one.
 
     Raises:
         ValueError: one of them is missing.
@@ -287,11 +281,8 @@ def with_usual_names(pieces: Sequence[str], names: Mapping[str, str]) -> list[st
 def _read_dictionary(data: bytes, needed: Sequence[str]) -> list[str]:
     """Pieces in the order of their ids.
 
-    Args:
-        needed: special pieces.
-
     Raises:
-        ValueError: it is not an object with a list of different texts, or lacks a special piece.
+        ValueError: it is not an object with a list of different texts, or lacks a special piece that is needed.
     """
     pieces = json_object(data).get(PIECES)
     if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in cast("list[Any]", pieces)):

@@ -33,11 +33,7 @@ SpelledPiece = tuple[str, bytes]  # a piece, and the bytes of the text that it s
 def word_functions(
     settings: Mapping[str, Any], language: str, moses_by_default: bool
 ) -> tuple[list[tuple[list[Step], float]], Callable[[str], str]]:
-    """Steps from a text to its words with spaces between, and a function back.
-
-    Returns:
-        Steps with the largest number of characters of a text that they are for; the function.
-    """
+    """Steps from a text to its words with spaces between, with the most characters of each, and a function back."""
     moses = settings.get("moses", moses_by_default) is True
     normalise, unicode_normalise = settings.get("normalise") is True, settings.get("unicode_normalise") is True
     lower_case, lower_case_words = settings.get("lower_case") is True, settings.get("lower_case_words") is True

@@ -46,14 +46,7 @@ def read_text(path: Path) -> str:
 
 
 def decode(content: bytes, name: str) -> str:
-    """Text of a file, without its byte-order mark.
-
-    Args:
-        name: of the file, for the error.
-
-    Raises:
-        NotTextError: it is not UTF-8, or has a NUL.
-    """
+    """Text of a file, without its byte-order mark; a `NotTextError` names it if it is not UTF-8, or has a NUL."""
     require_utf8(content, name)
     try:
         return _decoded(without_bom(content))
@@ -63,14 +56,7 @@ def decode(content: bytes, name: str) -> str:
 
 
 def decode_line(line: bytes, name: str) -> str:
-    """Text of a line, without its end.
-
-    Args:
-        name: of the line, such as `line 3 of FILE`, for the error.
-
-    Raises:
-        NotTextError: as `decode`.
-    """
+    """Text of a line, without its end; a `NotTextError` as of `decode` names it, such as `line 3 of FILE`."""
     try:
         return _decoded(line).removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
@@ -78,15 +64,7 @@ def decode_line(line: bytes, name: str) -> str:
 
 
 def decode_lines(lines: Iterable[bytes], name: str) -> Iterator[str]:
-    """Yield the text of each line of an open file, without line ends.
-
-    Args:
-        lines: with line ends, as binary files yield them.
-        name: of the file, for the error.
-
-    Raises:
-        NotTextError: as `decode`.
-    """
+    """Yield the text of each line of an open file, without line ends; a `NotTextError` as of `decode` names it."""
     for number, line in enumerate(lines, 1):
         if number == 1:
             require_utf8(line, name)

@@ -105,13 +105,8 @@ def changed(text: Text, steps: Iterable[Step]) -> Text:
 
 
 def surface_spans(text: TracedText, surfaces: Sequence[bytes]) -> list[Span | None]:
-    """Spans in the original of the consecutive pieces of a text.
-
-    Args:
-        surfaces: the bytes that each piece spells, in UTF-8; a piece may be a part of a character.
-
-    Returns:
-        For each piece as `TracedText.span`.
+    """Spans, as of `TracedText.span`, of consecutive pieces of a text by their bytes in UTF-8, maybe of a part of a
+    character.
     """
     encoded = b"".join(surfaces)
     traced = text.rewritten(encoded.decode(errors="replace"))

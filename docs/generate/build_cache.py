@@ -25,12 +25,8 @@ def cached(name: str, key: str) -> Any | None:
 
 
 def save(name: str, key: str, result: Any) -> None:
-    """Cache a result under a name, in place of the earlier one.
-
-    Args:
-        name: the name of a file, without a suffix.
-        key: digest of what it was made from.
-        result: what JSON can represent.
+    """Cache a result that JSON can represent under a name, by the digest of what it was made from, in place of the
+    earlier one.
     """
     path = FOLDER / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,11 +67,7 @@ def digest_of_program(root: Path = ROOT) -> str:
 
 @functools.cache
 def _of_file(path: Path, changed: int) -> str:
-    """Return a digest of a file; of Python, of its code alone.
-
-    Args:
-        changed: when the file was written, for which the digest is remembered.
-    """
+    """Return a digest of a file, of Python of its code alone, which is remembered for the time it was written."""
     data = path.read_bytes()
     return digest(_code(data) if path.suffix == ".py" else data)
 

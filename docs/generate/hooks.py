@@ -73,10 +73,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def navigation(titles: dict[str, str]) -> list[Any]:
-    """Return all pages in groups; those that no group names come under Guides, by their title.
-
-    Args:
-        titles: of each page, by its path in the documentation.
+    """Return all pages in groups, by their paths and titles; those that no group names come under Guides, by their
+    title.
     """
     of_app = {page: [f"pages/{view.name}.md" for view in views] for page, views in PAGE_VIEWS.items()}
     start = ["index.md", "tutorial.md", "changelog.md"]

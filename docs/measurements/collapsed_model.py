@@ -44,8 +44,7 @@ NOISES: dict[str, Noise] = {
 def predictions(model: Transformer, batches: list[Batch], noise: Noise, at: str = "") -> tuple[Tensor, float, float]:
     """Mean probabilities [N, V] of some passes, their mean loss, and the mean cosine of two decoder states of a batch.
 
-    Args:
-        noise: replaces dropout in the modules whose names begin with `at`; the others have none.
+    `noise` replaces dropout in the modules whose names begin with `at`; the others have none.
     """
     model.eval()
     dropouts = [each for name, each in model.named_modules() if isinstance(each, Dropout) and name.startswith(at)]

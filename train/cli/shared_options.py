@@ -13,11 +13,7 @@ DEFAULT = "default: %(default)s"
 
 
 def command_parser(commands: Commands, name: str, summary: str) -> argparse.ArgumentParser:
-    """Add a command, and return its parser.
-
-    Args:
-        summary: beside the command's name in the list of commands, and above the options in its own help.
-    """
+    """Add a command with a summary, which is in the list of commands and in its own help, and return its parser."""
     return commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
 
 
@@ -27,11 +23,8 @@ def add_device_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_recipe_options(parser: argparse.ArgumentParser, preset: str, without: Collection[str] = ()) -> None:
-    """Add an option for every field of `Recipe`.
-
-    Args:
-        preset: the source of the defaults in the help texts, such as "the preset's".
-        without: fields that the command sets itself.
+    """Add an option for every field of `Recipe` that a command does not set itself; `preset` says whose defaults they
+    are.
     """
     group = parser.add_argument_group(
         "recipe", f"The defaults are {preset}, which `python -m train presets` lists; the base model's are in brackets."

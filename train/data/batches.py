@@ -126,13 +126,10 @@ class Batches:
 
 
 def cut(order: np.ndarray, lengths: np.ndarray, batch_tokens: int) -> list[np.ndarray]:
-    """Cut a sequence of pairs into batches of at most `batch_tokens` a side, padding included.
+    """Cut pairs of indices [N] and lengths [N] of the longer side into batches of at most `batch_tokens` a side with
+    padding.
 
     A pair longer than that has a batch of its own.
-
-    Args:
-        order: [N] indices of pairs.
-        lengths: [N] length of the longer side of each, in the same order.
     """
     batches: list[np.ndarray] = []
     start = longest = 0

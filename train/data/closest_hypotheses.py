@@ -17,13 +17,7 @@ from train.data.parallel_text import read_parallel
 
 @dataclass
 class ClosestCounts:
-    """Where the lines of an output come from.
-
-    Attributes:
-        chosen: number of lines from each file.
-        equal: number of lines that equal the reference.
-        empty: number of lines for which no file has a hypothesis.
-    """
+    """Number of lines of an output from each file, equal to the reference, and of those that no file has."""
 
     chosen: list[int]
     equal: int = 0
@@ -38,18 +32,13 @@ class ClosestCounts:
 def write_closest(
     reference: Path, hypotheses: Sequence[Path], output: Path, progress: Callable[[int], object] = lambda lines: None
 ) -> ClosestCounts:
-    """Write the hypothesis of each line that has the highest BLEU with the reference.
+    """Write the hypothesis of each line that has the highest BLEU with the reference, an empty line where there is
+    none.
 
     Sentence BLEU is that of sacreBLEU, in lower case, smoothed (`smooth:exp`), up to the longest n-grams that the
     sentence has (`eff:yes`), with the tokenizer of the reference's script (`bleu_tokenizer`). Ties go to the lower
-    rank, then to the first file.
-
-    Args:
-        reference: one sentence a line, plain or compressed.
-        hypotheses: files of as many lines, with the hypotheses of a sentence best first and tabs between them, as
-            `core translate --n-best` writes them. A line may be empty.
-        output: an empty line stands where no file has a hypothesis.
-        progress: called with the number of lines done.
+    rank, then to the first file. Hypotheses of a sentence are best first with tabs between them, as `core translate
+    --n-best` writes them.
 
     Raises:
         DataError: a file cannot be read, or has another number of lines than the reference.
@@ -79,14 +68,7 @@ def write_closest(
 
 
 def closest(reference: str, lists: Sequence[Sequence[str]]) -> tuple[str, int] | None:
-    """Return the hypothesis closest to a reference and the index of its list.
-
-    Args:
-        lists: hypotheses, best first; empty ones do not count.
-
-    Returns:
-        None if there is no hypothesis.
-    """
+    """Return the hypothesis closest to a reference and the index of its list, best first; None if all are empty."""
     bleu = BLEU(lowercase=True, effective_order=True, tokenize=bleu_tokenizer([reference]))
     scores: dict[str, float] = {}
     candidates: list[tuple[float, int, int, str]] = []

@@ -68,21 +68,14 @@ def prepare_lines(
     seed: int = 1,
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Write the tokenizer, the shards and the texts of all parts into `folder`.
+    """Write the tokenizer, the shards and the texts of all parts into `folder`, and return the manifest.
 
-    Files: tokenizer.model, a folder of shards for each part, the validation texts and manifest.json.
-
-    Args:
-        words_from: a checkpoint; words are taken from its vocabulary.
-        lines: number of training lines.
-        held_out: number of lines of validation and of each test set, whose words are in no training line.
-        overwrite: replace other data in the folder.
-
-    Returns:
-        The manifest.
+    Files: tokenizer.model, a folder of shards for each part, the validation texts and manifest.json. Words are taken
+    from the vocabulary of a checkpoint; those of the `held_out` lines of validation and of each test set are in no
+    training line.
 
     Raises:
-        DataError: the folder holds other data, or a number is out of range.
+        DataError: the folder holds other data, which is not to be overwritten, or a number is out of range.
         NotWrittenError: the folder cannot be written.
         CheckpointError: `words_from` cannot be read.
     """

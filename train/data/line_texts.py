@@ -26,14 +26,10 @@ def is_held_out(word: str) -> bool:
 
 
 class LineTexts:
-    """Random texts of at most `MAX_CHARACTERS` characters.
+    """Random texts of at most `MAX_CHARACTERS` of these characters.
 
-    A half are words, with punctuation, a quarter single words or a few random characters, from which a model learns
-    first, and the others numbers, dates and random characters.
-
-    Args:
-        words: to choose from.
-        characters: that texts may consist of.
+    A half are of these words, with punctuation, a quarter single words or a few random characters, from which a model
+    learns first, and the others numbers, dates and random characters.
 
     Raises:
         ValueError: no word consists of these characters.

@@ -54,12 +54,7 @@ class PackedBatch:
 
 @dataclass(frozen=True)
 class PackedShape:
-    """Shape of all batches of a run.
-
-    Attributes:
-        rows: R, of either side.
-        longest: most rows of a sentence.
-    """
+    """Shape of all batches of a run: R rows of either side, of which a sentence has at most `longest`."""
 
     rows: int
     longest: int
@@ -79,12 +74,7 @@ class PackedShape:
         return -(-self.rows // TOKENS_PER_SENTENCE)
 
     def cut(self, order: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
-        """Cut a sequence of pairs into batches.
-
-        Args:
-            order: [N] indices of pairs.
-            lengths: [N, 2] rows of both sides of each, in the same order; at most `longest`.
-        """
+        """Cut pairs of indices [N], with at most `longest` rows [N, 2] of both sides, into batches."""
         batches: list[np.ndarray] = []
         start, ends = 0, np.cumsum(lengths, axis=0)
         while start < len(order):

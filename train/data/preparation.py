@@ -40,22 +40,15 @@ COUNTS = ("pairs", "source_tokens", "target_tokens")  # of a `ShardWriter`
 
 
 def prepare(folder: Path, wanted: Preparation, *, overwrite: bool = False) -> dict[str, Any]:
-    """Write the tokenizer, the shards and the validation text into `folder`.
+    """Write the tokenizer, the shards and the validation text into `folder`, at the end, and return the manifest.
 
     Files: tokenizer.model, train/, valid/, the validation text, settings.json and manifest.json. checksums.json, also
     in the folders of shards, has the SHA-256 of all files beside it, which `fit` compares. Folders of earlier versions
     have none; of these only the structure is checked.
 
-    Args:
-        folder: output folder; the output of an earlier `prepare` is replaced at the end.
-        overwrite: replace a folder prepared from other text or with other settings.
-
-    Returns:
-        The manifest: input files and counts.
-
     Raises:
         DataError: there is no text, a file cannot be read or written, the labels do not fit the text, no pair is left,
-            or the folder was prepared from other text or with other settings.
+            or the folder was prepared from other text or with other settings and is not to be overwritten.
         ValueError: the text is too small for the vocabulary.
     """
     _require_files(wanted.train, wanted.valid)
@@ -286,8 +279,7 @@ def _append_sampled(
 ) -> None:
     """Write the tokens of each pair `times * segmentations` times, in other pieces each time.
 
-    Args:
-        start: number of the first of these pairs, for the random numbers.
+    The random numbers depend on the number of the first of these pairs.
     """
     times = times.astype(np.int64) * segmentation.segmentations
     for number in range(times.max(initial=0)):

@@ -15,11 +15,7 @@ Ids = Sequence[int]
 
 
 class _Array:
-    """A .npy file of `count` rows that can be appended to.
-
-    Args:
-        row: shape of a row, () for numbers.
-    """
+    """A .npy file of `count` rows of a shape, () for numbers, that can be appended to."""
 
     def __init__(self, path: Path, dtype: np.dtype, count: int, row: tuple[int, ...] = ()) -> None:
         self._dtype, self.count, self._row = dtype, count, row
@@ -54,15 +50,10 @@ class _Array:
 
 
 class ShardWriter:
-    """Context manager that appends pairs to shards, and writes their checksums at the end.
+    """Context manager that appends pairs to shards, of text or patches of an image, and writes their checksums at the
+    end.
 
-    It resumes the shards of an earlier writer from its `counts`.
-
-    Args:
-        patch_pixels: of a source of image patches; None if it is text.
-
-    Attributes:
-        counts: pairs, source tokens and target tokens written.
+    It resumes the shards of an earlier writer from its `counts` of pairs, source tokens and target tokens.
     """
 
     def __init__(

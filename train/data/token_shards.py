@@ -183,12 +183,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def write_checksums(folder: Path, names: Sequence[str], later: Mapping[str, bytes] | None = None) -> None:
-    """Write the SHA-256 of files of a folder into its checksums.json.
-
-    Args:
-        names: of files that are there.
-        later: contents of files that are written after it, by name.
-    """
+    """Write the SHA-256 of files of a folder, and of contents that are written later, into its checksums.json."""
     digests = {name: sha256_of(folder / name) for name in names}
     digests |= {name: hashlib.sha256(content).hexdigest() for name, content in (later or {}).items()}
     write_text(folder / CHECKSUMS, json_text(digests, indent=2))

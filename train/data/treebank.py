@@ -109,19 +109,12 @@ def prepare_trees(
     leaves: Leaves = "placeholders",
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Write sentences, trees and linearised trees into `folder/trees`, and prepare them in `folder` for training.
+    """Write sentences, trees and linearised trees into `folder/trees`, prepare them in `folder`, and return the
+    manifest.
 
-    The vocabulary has one piece for each labelled bracket, and one for `XX` or for each tag.
-
-    Args:
-        parts: `train` and `valid`; optionally `test`, of which only the trees are written, as test.mrg.
-        with_phrases: also train on every distinct phrase of the training trees as a sentence. With few trees, short
-            phrases help to learn to count words and match brackets.
-        leaves: the form in which the model writes a word; see `core.parsing.trees`.
-        overwrite: replace a folder prepared from other trees or with other settings.
-
-    Returns:
-        The manifest.
+    The vocabulary has one piece for each labelled bracket, and one for `XX` or for each tag; `leaves` are as in
+    `core.parsing.trees`. Of the part `test`, only the trees are written. With few trees, distinct phrases of the
+    training trees help as sentences to learn to count words and match brackets.
 
     Raises:
         DataError: the trees cannot be read, a part has none, or the folder was prepared from others.
@@ -153,11 +146,7 @@ def prepare_trees(
 
 
 def _trees_of(part: str, treebank: Treebank) -> list[Tree]:
-    """Return the trees of a part.
-
-    Raises:
-        DataError: they cannot be read, or there are none.
-    """
+    """Return the trees of a part, of which there must be some."""
     if trees := list(treebank):
         return trees
     raise DataError(f"there is no {PURPOSES[part]} tree in {', '.join(map(str, treebank.files)) or 'no files'}")

@@ -28,9 +28,7 @@ class Bleu:
 def sacre_bleu(hypotheses: Sequence[str], references: Sequence[str], language: str = "") -> Bleu:
     """Cased BLEU of untokenized text with sacreBLEU's defaults: the comparable one.
 
-    Args:
-        language: code of the references' language; see `bleu_tokenizer` for the texts that have another tokenizer than
-            the default, which the signature names.
+    See `bleu_tokenizer` for the languages that have another tokenizer than the default, which the signature names.
     """
     return _score(BLEU(tokenize=bleu_tokenizer(references, language)), hypotheses, references)
 
@@ -38,24 +36,17 @@ def sacre_bleu(hypotheses: Sequence[str], references: Sequence[str], language: s
 def paper_bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> Bleu:
     """Cased BLEU of tokenized text with compounds split at hyphens, as in Vaswani et al. (2017).
 
-    Follows tensor2tensor's `get_ende_bleu.sh`: Moses `tokenizer.perl`, then `rich-text` to `rich ##AT##-##AT## text`,
-    then `multi-bleu.perl` without smoothing. The tokenizer is sacremoses, a port of Moses, or that of `sacre_bleu`
-    where this is not the default. These scores are higher than sacreBLEU's: one correct hyphenated word counts as
-    three.
-
-    Args:
-        language: code of the target language, such as `de`, for the tokenizer's abbreviations.
+    Follows tensor2tensor's `get_ende_bleu.sh`: Moses `tokenizer.perl`, with abbreviations of the language, then
+    `rich-text` to `rich ##AT##-##AT## text`, then `multi-bleu.perl` without smoothing. The tokenizer is sacremoses, a
+    port of Moses, or that of `sacre_bleu` where this is not the default. These scores are higher than sacreBLEU's: one
+    correct hyphenated word counts as three.
     """
     metric = BLEU(tokenize="none", smooth_method="none", force=True)
     return _tokenized_bleu(metric, hypotheses, references, language, compounds=True)
 
 
 def lowercased_bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> Bleu:
-    """BLEU of lower-cased, tokenized text as by `multi-bleu.perl -lc`, the usual one on Multi30k.
-
-    Args:
-        language: as for `paper_bleu`.
-    """
+    """BLEU of lower-cased, tokenized text as by `multi-bleu.perl -lc`, the usual one on Multi30k; see `paper_bleu`."""
     metric = BLEU(tokenize="none", smooth_method="none", lowercase=True, force=True)
     return _tokenized_bleu(metric, hypotheses, references, language)
 

@@ -83,11 +83,7 @@ def pictures_of(folder: Path, reader: LineReader) -> tuple[list[Pixels], list[st
 def evaluate_lines(
     reader: LineReader, name: str, images: Sequence[Pixels], texts: Sequence[str], beam_size: int, length_penalty: float
 ) -> tuple[LineScore, list[str]]:
-    """Read pictures and score the result.
-
-    Returns:
-        The score, and the texts read, in the same order.
-    """
+    """Read pictures, and return the score and the texts read, in the same order."""
     began = time.perf_counter()
     with sentence_bar(name, len(images)) as show:
         read_texts = [line.text for line in reader.read_batch(images, beam_size, length_penalty, show)]

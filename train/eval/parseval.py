@@ -141,11 +141,7 @@ def _normalised(tree: Tree, tags: Sequence[str]) -> str:
 def evaluate_trees(
     parser: Parser, name: str, gold: Sequence[Tree], beam_size: int, length_penalty: float
 ) -> tuple[TreeScore, list[Parse]]:
-    """Parse the sentences of gold trees and score the result.
-
-    Returns:
-        The score, and the parses in the same order.
-    """
+    """Parse the sentences of gold trees, and return the score and the parses in the same order."""
     began = time.perf_counter()
     with sentence_bar(name, len(gold)) as show:
         parses = parser.parse_batch([tree.words() for tree in gold], beam_size, length_penalty, show)

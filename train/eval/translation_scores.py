@@ -113,14 +113,7 @@ def evaluate(
     language: str = "de",
     iterations: int = 10,
 ) -> tuple[Score, list[str]]:
-    """Translate a test set and score it.
-
-    Args:
-        beam_size, length_penalty, iterations: as for `Translator.translate`.
-        language: of the targets, for the tokenizers of BLEU.
-
-    Returns:
-        The score, and the translations in the order of the test set.
+    """Translate a test set, and return its score, with BLEU of a language's tokenizers, and the translations in order.
 
     Raises:
         ValueError: as `Translator.translate_batch` and `Translator.score_batch`, before the search.

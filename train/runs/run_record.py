@@ -96,14 +96,11 @@ class RunRecord:
     def start(
         self, settings: RunSettings, hardware: str, step: int, measured: dict[str, float] | None = None
     ) -> dict[str, Any]:
-        """Record the settings of a new run, or check that those of an existing run are the same.
+        """Record the settings of a new run, or check those of an existing one, and return the facts for its
+        checkpoints.
 
-        Args:
-            step: the step to resume from, recorded with the commit if that has changed.
-            measured: the measured times by which the precision was chosen.
-
-        Returns:
-            The facts of the run, for its checkpoints.
+        The step to resume from is recorded with the commit if that has changed, as are the times that chose the
+        precision.
 
         Raises:
             ValueError: the folder holds a run with another preset, configuration, recipe or data.

@@ -10,10 +10,7 @@ from core.files.file_writing import reading, write_atomically
 
 
 def save_state(path: Path, state: dict[str, Any], run: str | None) -> None:
-    """Write a state atomically; each of its tensors gets a checksum.
-
-    Args:
-        run: digest that identifies the run.
+    """Write a state atomically, with the digest of its run; each of its tensors gets a checksum.
 
     Raises:
         NotWrittenError: it cannot be written; an older one is unchanged.
@@ -30,10 +27,7 @@ def save_state(path: Path, state: dict[str, Any], run: str | None) -> None:
 
 
 def load_state(path: Path, run: str | None) -> dict[str, Any]:
-    """Read a state, on the CPU.
-
-    Args:
-        run: digest of the run that it should be of. States of earlier versions do not name theirs.
+    """Read a state of a run, on the CPU; states of earlier versions do not name theirs.
 
     Raises:
         ValueError: a checksum differs, or it is of another run or none.

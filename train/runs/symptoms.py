@@ -23,12 +23,10 @@ ADVICE = (
 
 
 class FrequencyWatch:
-    """Watches whether training leaves the loss of word frequencies behind.
+    """Watches whether training leaves the loss of word frequencies behind, which takes longer with a slow rise of the
+    rate.
 
     A model with too high a rate never does: it predicts each token as often as it occurs, whatever the source.
-
-    Args:
-        warmup: steps over which the rate rises; a slow rise takes longer to show.
     """
 
     def __init__(self, shards: TokenShards, warmup: int) -> None:
@@ -71,11 +69,8 @@ def token_entropy(shards: TokenShards) -> float:
 def dropout_warning(loss_of: TranslationLoss | MaskedLoss, shards: TokenShards, max_length: int) -> str | None:
     """Return a warning if a model predicts its training text worse without dropout than with it.
 
-    Docs: `docs/training.md`, "When a run goes wrong".
-
-    Args:
-        loss_of: the model with its loss without smoothing; left in evaluation mode.
-        max_length: tokens of the longest sentences that the model is trained on.
+    Docs: `docs/training.md`, "When a run goes wrong". The model with its loss without smoothing is left in evaluation
+    mode.
     """
     usable = np.flatnonzero(shards.lengths().max(axis=1) <= max_length)[:SAMPLE_PAIRS]
     batch = shards.batch(usable).to(loss_of.model.device)

@@ -98,11 +98,7 @@ class Training:
         }
 
     def _sample(self, has_moments: bool) -> dict[str, Any]:
-        """A state, for its types and shapes.
-
-        Args:
-            has_moments: of Adam, as after the first step.
-        """
+        """A state, for its types and shapes, with moments of Adam as after the first step or without."""
         moments = {
             number: {"step": torch.tensor(0.0), "exp_avg": parameter, "exp_avg_sq": parameter}
             for number, parameter in enumerate(self.model.parameters())

@@ -78,10 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Translate each line as one sentence, or sentence by sentence if it is too long.
-
-    Returns:
-        0, or 3 if some lines could not be translated and are empty in the output.
+    """Translate each line as one sentence, or sentence by sentence if it is too long; return 3 if some lines are left
+    empty.
 
     Raises:
         ValueError: an option or the checkpoint is invalid, or a line cannot be translated and `--strict` is given.
@@ -184,11 +182,7 @@ def _engine_pool(engine: Engine, translator: Translator, num_workers: int) -> Ge
 
 
 def default_workers(cores: int, threads: int, lines: int) -> int:
-    """Number of processes, with `threads` threads each; fewer for a short input.
-
-    Args:
-        lines: number of lines of the input, or of its first window.
-    """
+    """Number of processes, with `threads` threads each; fewer for an input, or a first window, of few lines."""
     return max(1, min(cores // threads, cores if lines >= MANY_LINES else lines // LINES_PER_WORKER))
 
 

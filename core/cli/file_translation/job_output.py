@@ -44,22 +44,15 @@ class JobProgress:
 
 
 class StreamOutput:
-    """Standard output, or any other stream of bytes.
-
-    Args:
-        is_terminal: escape characters that could change what it shows, as a model may write any.
-    """
+    """Standard output or another stream of bytes; on a terminal without escape characters, as a model may write any."""
 
     def __init__(self, stream: BinaryIO, is_terminal: bool = False) -> None:
         self._stream, self._is_terminal = stream, is_terminal
         self.progress = JobProgress()
 
     def write(self, lines: Sequence[str], untranslated: int, input_sha256: str) -> None:
-        """Write the lines of a window and flush.
-
-        Args:
-            untranslated: number of lines that are empty because they could not be translated.
-            input_sha256: of the input up to the end of the window.
+        """Write the lines of a window and flush, with the number of those that are empty because they could not be
+        translated.
         """
         data = _encoded([printable(line, "\t") for line in lines] if self._is_terminal else lines)
         self._stream.write(data)
@@ -98,13 +91,9 @@ def progress_path(output: Path) -> Path:
 
 @contextmanager
 def open_output(path: Path, settings: dict[str, Any], resume: bool) -> Generator[FileOutput]:
-    """Create an output, or continue one.
+    """Create an output, or continue one with equal settings.
 
     Its progress file is deleted when the block succeeds, and kept otherwise.
-
-    Args:
-        settings: settings that the output depends on besides the input; a job is only resumed with equal ones.
-        resume: continue an existing output, if any.
 
     Raises:
         ValueError: there is an output and `resume` is false, or it cannot be continued.

@@ -21,11 +21,8 @@ class LineNotes:
         self._first_unseen = self._first_shortened = ""
 
     def add(self, start: int, lines: Sequence[bytes], translations: Sequence[str]) -> None:
-        """Count lines.
-
-        Args:
-            start: number of lines before the first.
-            translations: of each line, with tabs between hypotheses; empty for a line that could not be translated.
+        """Count lines after the first `start`; a translation has tabs between hypotheses, and is empty if there is
+        none.
         """
         for number, (line, hypotheses) in enumerate(zip(lines, translations, strict=True), start=start + 1):
             if not hypotheses:

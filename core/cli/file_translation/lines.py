@@ -126,17 +126,13 @@ def read_windows(reader: InputReader) -> Iterator[LineWindow]:
 def split_lines(
     window: LineWindow, translator: Translator, strict: bool = False
 ) -> tuple[list[tuple[str, ...]], list[str]]:
-    """Split the lines of a window into sentences.
-
-    Args:
-        strict: raise an error for the first line that cannot be translated.
+    """Split the lines of a window into sentences, with messages about the lines that cannot be translated.
 
     Returns:
-        The sentences of each line, none for a blank line or one that cannot be translated; and a message with the
-        line's number for each of the latter.
+        The sentences of each line, none for a blank line or one that cannot be translated; and the messages.
 
     Raises:
-        ValueError: if `strict`, naming the line.
+        ValueError: if `strict`, naming the first such line.
     """
     sentences: list[tuple[str, ...]] = []
     problems: list[str] = []

@@ -30,14 +30,10 @@ CONNECTION_SECONDS = 10.0
 def translate_on_ray(
     address: str, windows: Iterator[LineWindow], engine: Engine, num_workers: int | None = None
 ) -> Iterator[TranslatedLines]:
-    """Translate windows on a running cluster; a window is one block of the dataset.
+    """Translate windows, in their order, on the cluster at `HOST:PORT` or, with `auto`, on this machine.
 
-    Args:
-        address: `HOST:PORT`, or `auto` for the cluster on this machine.
-        num_workers: worker processes, of `engine.threads` cores each; by default, as many as the cluster's cores allow.
-
-    Yields:
-        The windows in their order.
+    A window is one block of the dataset; by default there are as many worker processes, of `engine.threads` cores each,
+    as the cluster's cores allow.
 
     Raises:
         ValueError: Ray is not installed, or the address is malformed.
@@ -123,12 +119,9 @@ def _connection(address: str) -> Generator[Any]:
 def require_cluster(address: str) -> None:
     """Check that Ray is installed and that an address answers, within seconds; Ray itself would retry for minutes.
 
-    Args:
-        address: as for `translate_on_ray`; with `auto` only Ray is looked for.
-
     Raises:
         ValueError: Ray is not installed, or the address is malformed.
-        ConnectionError: there is no cluster at this address.
+        ConnectionError: there is no cluster at this address; with `auto` Ray itself looks for one.
     """
     if address != "auto":  # for which Ray looks itself, and says if there is none
         _connect(address)

@@ -146,14 +146,7 @@ def engine_of(options: argparse.Namespace, translator: Translator) -> Engine:
 
 
 def _require_n_best(n_best: int, option: str, limit: int) -> None:
-    """Check the number of hypotheses.
-
-    Args:
-        option: name of the option that limits it to `limit`.
-
-    Raises:
-        ValueError: the number is out of range.
-    """
+    """Check that the number of hypotheses is not above that of another option."""
     if n_best > limit:
         raise ValueError(f"--n-best ({n_best}) must be from 1 to {option} ({limit})")
 
@@ -163,11 +156,7 @@ def _option(name: str) -> str:
 
 
 def _constraints(options: argparse.Namespace, translator: Translator) -> Constraints:
-    """The minimum length and the forbidden tokens.
-
-    Raises:
-        ValueError: one is impossible, or the model predicts all tokens at once.
-    """
+    """The minimum length and the forbidden tokens, unless the model predicts all tokens at once."""
     for name in ("min_length", "forbid"):
         if getattr(options, name) is not None:
             translator.codec.require_autoregressive(_option(name))
@@ -177,11 +166,7 @@ def _constraints(options: argparse.Namespace, translator: Translator) -> Constra
 
 
 def _prefix(options: argparse.Namespace, translator: Translator) -> str:
-    """What every translation begins with.
-
-    Raises:
-        ValueError: the translations are not found by a search that can begin so.
-    """
+    """What every translation begins with, if the search can begin so."""
     if options.prefix is not None:
         translator.codec.require_autoregressive("--prefix")
         if other := next((name for name in ("draft", "samples") if getattr(options, name) is not None), None):
@@ -193,11 +178,7 @@ def _prefix(options: argparse.Namespace, translator: Translator) -> str:
 
 
 def _sampling(options: argparse.Namespace, translator: Translator) -> Sampling | None:
-    """How samples are drawn, None for a search.
-
-    Raises:
-        ValueError: a value is out of range, or an option is for another kind of translation.
-    """
+    """How samples are drawn, None for a search."""
     given = {name: getattr(options, name) for name in SAMPLING if getattr(options, name) is not None}
     if options.samples is None:
         if given:

@@ -32,23 +32,15 @@ def translate_windows(
     strict: bool = False,
     progress: Callable[[int], None] = lambda lines: None,
 ) -> Iterator[TranslatedLines]:
-    """Translate the lines of each window.
+    """Translate the lines of each window, and yield the windows in their order.
 
     Sentences are sorted by length within a window, and a batch never has sentences of two windows. So the batches, and
     with them every translation to the bit, depend on the window alone, not on the process or the order of work. A
-    window is read when a process becomes idle, so only windows in progress are in memory.
-
-    Args:
-        translator: counts tokens.
-        translate_batches: translates, possibly several batches at a time.
-        strict: stop at the first line that cannot be translated.
-        progress: called after each batch with the approximate number of input lines done.
-
-    Yields:
-        The windows in their order.
+    window is read when a process becomes idle, so only windows in progress are in memory. `progress` is called after
+    each batch with the approximate number of input lines done.
 
     Raises:
-        ValueError: if `strict`, naming the line.
+        ValueError: if `strict`, naming the first line that cannot be translated.
     """
     pending: deque[_Pending] = deque()
     batches: dict[int, tuple[_Pending, list[int]]] = {}  # those not yet translated, by their index
