@@ -9,7 +9,7 @@ from core.formats.checkpoint import CheckpointError
 from core.formats.weights import Weights
 from core.model import Transformer
 
-# Names of BART, which Marian, FSMT and M2M100 in Hugging Face share, and fairseq's.
+# Names of BART, such as `encoder.layers.0.self_attn.q_proj.weight`, which Marian, FSMT, M2M100 and fairseq share.
 _BART = {
     "self_attention_norm": "self_attn_layer_norm",
     "self_attention": "self_attn",
@@ -30,11 +30,6 @@ def renamed(name: str, parts: Mapping[str, str]) -> str:
     for part, theirs in parts.items():
         name = name.replace(f".{part}.", f".{theirs}.")
     return name
-
-
-def bart_name(name: str) -> str:
-    """Name of a stack's parameter in BART, such as `encoder.layers.0.self_attn.q_proj.weight`."""
-    return renamed(name, _BART)
 
 
 def stack_names(

@@ -107,10 +107,7 @@ def test_only_files_with_a_changed_cell_are_run(
     page = tmp_path / "page.md"
     page.write_text("Text.\n\n```python\nprint('page')\n```\n\n```sh\nls\n```\n")
     site_code = outputs("program", [first, second, page])
-    assert [(cell.printed, cell.value) for cell in site_code.cells(first)] == [
-        ("42\n", ""),
-        ("", "<pre>2</pre>"),
-    ]
+    assert [(cell.printed, cell.value) for cell in site_code.cells(first)] == [("42\n", ""), ("", "<pre>2</pre>")]
     assert [cell.printed for cell in site_code.cells(page)] == ["page\n"]
     assert len(calls) == 1
 

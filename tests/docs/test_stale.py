@@ -74,11 +74,7 @@ def test_what_runs_is_made_and_recorded_and_the_rest_is_said(record: Path, capfd
     assert "by hand: python -c 'print(44)' --gold GOLD.en" in printed
     assert read_record() == {"runs": {"m": "2"}}
     note_made(["text"], made, now)
-    assert stale.stale(made, read_record(), {"m": "2", "n": "4"}) == {
-        "fails": ["m"],
-        "text": ["n"],
-        "corpus": ["n"],
-    }
+    assert stale.stale(made, read_record(), {"m": "2", "n": "4"}) == {"fails": ["m"], "text": ["n"], "corpus": ["n"]}
 
 
 def test_the_command_lists_what_is_stale(

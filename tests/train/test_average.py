@@ -96,11 +96,7 @@ def test_a_mean_of_several_runs_records_them_all(tmp_path: Path, tokenizer: Sent
     mean = tmp_path / "mean.safetensors"
     parent, side, elsewhere, own = average(paths, mean)["averaged"]
     assert parent == {"file": paths[0].name, "steps": 10, "sha256": begun_from["sha256"]}
-    assert side["run"] == {
-        "command": "python -m train fit tiny --run runs/1",
-        "steps": 11,
-        "stored_as": "float32",
-    }
+    assert side["run"] == {"command": "python -m train fit tiny --run runs/1", "steps": 11, "stored_as": "float32"}
     assert elsewhere["run"]["init"] == {"sha256": "0" * 64}
     assert own == {"file": paths[3].name, "steps": 13}
     next_run = Initial.read(mean, load_checkpoint(mean).config, tokenizer).facts
@@ -125,10 +121,7 @@ def test_scores_of_a_part_are_not_scores_of_the_mean(tmp_path: Path, tokenizer: 
 
 
 def test_checkpoints_of_other_runs_are_refused(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
-    one, other = (
-        snapshots(tmp_path, tokenizer, count=1)[0],
-        snapshots(tmp_path / "C", tokenizer, count=1, d_ff=32)[0],
-    )
+    one, other = (snapshots(tmp_path, tokenizer, count=1)[0], snapshots(tmp_path / "C", tokenizer, count=1, d_ff=32)[0])
     with pytest.raises(ValueError, match="different configurations"):
         average([one, other], tmp_path / "mean.safetensors")
     third, fourth = (

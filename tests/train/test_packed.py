@@ -47,10 +47,7 @@ def batches(seed: int = 1, pairs: int = 9) -> tuple[Batch, PackedBatch]:
     random = np.random.default_rng(seed)
     rows = [[random.integers(3, 64, int(random.integers(0, 15))).tolist() for _ in range(2)] for _ in range(pairs)]
     sides = [
-        (
-            np.array([token_id for row in side for token_id in row], dtype=np.uint16),
-            np.array([*map(len, side)]),
-        )
+        (np.array([token_id for row in side for token_id in row], dtype=np.uint16), np.array([*map(len, side)]))
         for side in zip(*rows, strict=True)
     ]
     return make_batch([(source, target) for source, target in rows]), SHAPE.batch(*sides)

@@ -186,11 +186,7 @@ def test_a_run_keeps_its_precision(
 
 @pytest.mark.parametrize("recorded", [True, False])
 def test_an_older_run_without_a_measurement_resumes_in_bfloat16(
-    begun: Path,
-    run_fit: Fit,
-    six_steps: Transformer,
-    machine: Callable[[ProductTimes | None], None],
-    recorded: bool,
+    begun: Path, run_fit: Fit, six_steps: Transformer, machine: Callable[[ProductTimes | None], None], recorded: bool
 ) -> None:
     machine(SLOWER)
     recipe = begun / "recipe.json"

@@ -74,10 +74,7 @@ def test_a_run_with_another_checkpoint_is_another_run(tmp_path: Path, run_fit: F
 
 def test_another_shape_is_refused_before_anything_is_written(tmp_path: Path, run_fit: Fit, trained: Path) -> None:
     width = load_checkpoint(trained).config.d_ff
-    with pytest.raises(
-        ValueError,
-        match=rf"differs from the preset in d_ff \({width}, not 96\): start from",
-    ):
+    with pytest.raises(ValueError, match=rf"differs from the preset in d_ff \({width}, not 96\): start from"):
         run_fit(tmp_path / "run", init=trained, d_ff=96)
     assert not (tmp_path / "run" / "recipe.json").exists()
 

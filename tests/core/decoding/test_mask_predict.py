@@ -10,14 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from core.decoding import (
-    Length,
-    MaskPredictOptions,
-    MaskPredictState,
-    NonFiniteError,
-    mask_predict,
-    mask_predict_steps,
-)
+from core.decoding import Length, MaskPredictOptions, MaskPredictState, NonFiniteError, mask_predict, mask_predict_steps
 from core.decoding.mask_predict import best_length
 
 PAD, BOS, EOS, MASK = 0, 1, 2, 3

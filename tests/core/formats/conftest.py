@@ -1,4 +1,7 @@
-"""Short translations for the tests of formats."""
+"""Short translations for the tests of formats, and folders that they may modify."""
+
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -9,3 +12,9 @@ EXTRA_TOKENS = 8  # of a translation, beyond the length of its source
 def _short_translations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models with random weights do not end their sentences."""
     monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", EXTRA_TOKENS)
+
+
+@pytest.fixture
+def copy(original: Path, tmp_path: Path) -> Path:
+    """A copy of the folder of a module's fixture `original`, which a test may modify."""
+    return Path(shutil.copytree(original, tmp_path / "model"))

@@ -80,13 +80,7 @@ def write_model(
     folder.mkdir(exist_ok=True)
     source_size, target_size = write_tokenizer(folder, pairs, two)
     config = transformers.FSMTConfig(
-        **{
-            "langs": ["en", "de"],
-            "src_vocab_size": source_size,
-            "tgt_vocab_size": target_size,
-            **SHAPE,
-            **changes,
-        }
+        **{"langs": ["en", "de"], "src_vocab_size": source_size, "tgt_vocab_size": target_size, **SHAPE, **changes}
     )
     torch.manual_seed(0)
     model = transformers.FSMTForConditionalGeneration(config).eval()

@@ -12,11 +12,7 @@ from torch import Tensor
 from tests.core.formats.torch_models import Pairs, Seq2Seq, subwords
 
 PARTS = {
-    "encoder": {
-        "self_attn": "src_src_att",
-        "norm1": "layer_norm",
-        "norm2": "feed_forward.layer_norm",
-    },
+    "encoder": {"self_attn": "src_src_att", "norm1": "layer_norm", "norm2": "feed_forward.layer_norm"},
     "decoder": {
         "self_attn": "trg_trg_att",
         "multihead_attn": "src_trg_att",

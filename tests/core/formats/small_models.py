@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
+
+from core.cli import commands as cli
+from core.formats.checkpoint import Checkpoint, CheckpointError, load_checkpoint
+from core.formats.importing import import_checkpoint
+from core.results import Explanation, Hypothesis
+from core.translator import Translator
 
 LEARNED = 9  # pairs that a model learns by heart; its tokenizer knows all
 SHAPE = {  # one layer, where nothing depends on their number
@@ -20,6 +30,36 @@ SHAPE = {  # one layer, where nothing depends on their number
     "dropout": 0.0,
     "init_std": 0.2,
 }
+
+
+def assert_refused(source: Path | Sequence[Path], message: str) -> None:
+    """The import of a source ends with this message."""
+    with pytest.raises(CheckpointError, match=message):
+        import_checkpoint(source)
+
+
+def assert_converted(source: Path, out: Path) -> Checkpoint:
+    """`convert` writes the same model as is imported, which is returned as it is in the file."""
+    assert cli.main(["convert", str(source), str(out)]) == 0
+    found, again = import_checkpoint(source), load_checkpoint(out)
+    assert (again.config, again.training) == (found.config, found.training)
+    assert again.tokenizer.to_bytes() == found.tokenizer.to_bytes()
+    assert all(torch.equal(again.model.get_parameter(name), each) for name, each in found.model.named_parameters())
+    return again
+
+
+def explained(translator: Translator, text: str) -> tuple[Hypothesis, Explanation]:
+    """The translation of a text and its explanation, whose log-probabilities are those of the search."""
+    best = translator.translate(text).hypotheses[0]
+    explanation = translator.explain(text, best.token_ids)
+    assert explanation.log_probs[: len(best.token_ids)] == pytest.approx(best.token_log_probs, abs=1e-4)
+    return best, explanation
+
+
+def change_json(file: Path, values: dict[str, Any]) -> None:
+    """Change values of an object in JSON, {} if there is no file; None removes one."""
+    settings = (json.loads(file.read_text()) if file.exists() else {}) | values
+    file.write_text(json.dumps(settings))
 
 
 @torch.no_grad()

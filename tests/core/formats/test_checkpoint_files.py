@@ -12,10 +12,10 @@ import pytest
 import torch
 
 from core.formats.checkpoint import ADVICE, MAX_HEADER_BYTES, CheckpointError, load_checkpoint
-from core.formats.importing import import_checkpoint
 from core.model import Transformer
 from core.text.text_files import read_text
 from tests.core.checkpoints import EMBEDDING
+from tests.core.formats.small_models import assert_refused
 
 
 def header_and_data(path: Path) -> tuple[dict[str, Any], bytes]:
@@ -138,8 +138,7 @@ def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
     for device in (Path("/dev/zero"), Path("/dev/null")):
         with pytest.raises(CheckpointError, match=rf"^{device.name} is not a regular file, expected a \.safetensors"):
             load_checkpoint(device)
-    with pytest.raises(CheckpointError, match=r"^zero is not a regular file: give one folder"):
-        import_checkpoint(Path("/dev/zero"))
+    assert_refused(Path("/dev/zero"), r"^zero is not a regular file: give one folder")
     with pytest.raises(ValueError, match=r"^/dev/zero is not a regular file: give a file or a pipe$"):
         read_text(Path("/dev/zero"))
     assert read_text(Path("/dev/null")) == ""

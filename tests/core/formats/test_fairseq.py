@@ -8,28 +8,28 @@ from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 import torch
 from sentencepiece import SentencePieceProcessor
 
-from core.cli import commands as cli
-from core.formats.checkpoint import CheckpointError, load_checkpoint
+from core.formats.checkpoint import CheckpointError
 from core.formats.importing import import_checkpoint
 from core.text.byte_pair_encoding import BytePairEncoding, read_merges
 from core.translator import Translator
 from tests.core.formats.fairseq_models import as_args, as_cfg, fairseq_state, old_names, write_fairseq
 from tests.core.formats.fsmt_models import Pairs, target_ids, write_model
 from tests.core.formats.marian_models import sentencepiece_model
+from tests.core.formats.small_models import assert_converted, assert_refused, explained
 from tests.core.formats.test_weight_files import Command
 from tests.lazy_imports import transformers
 
+Fsmt: TypeAlias = "tuple[Path, transformers.FSMTForConditionalGeneration]"
+
 
 @pytest.fixture(scope="module")
-def fsmt(
-    tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs
-) -> tuple[Path, transformers.FSMTForConditionalGeneration]:
+def fsmt(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Fsmt:
     """An FSMT model with two vocabularies."""
     folder = tmp_path_factory.mktemp("fsmt")
     return folder, write_model(folder, parallel_text, two=True, encoder_layers=2, decoder_layers=2)
@@ -42,7 +42,7 @@ def test_the_same_logits_as_fsmt(
     rename: Callable[..., Any],
     container: Callable[..., Any],
     legacy: bool,
-    fsmt: tuple[Path, transformers.FSMTForConditionalGeneration],
+    fsmt: Fsmt,
     tmp_path: Path,
     parallel_text: Pairs,
 ) -> None:
@@ -63,34 +63,21 @@ def test_the_same_logits_as_fsmt(
             torch.testing.assert_close(found.model(source_ids, fed), expected, rtol=0, atol=1e-4)
 
 
-def test_a_converted_file_is_the_same_model(
-    fsmt: tuple[Path, transformers.FSMTForConditionalGeneration], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_converted_file_is_the_same_model(fsmt: Fsmt, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_fairseq(tmp_path / "model", fsmt[0], fairseq_state(fsmt[1]))
-    out = tmp_path / "out.safetensors"
-    assert cli.main(["convert", str(tmp_path / "model"), str(out)]) == 0
+    again = assert_converted(tmp_path / "model", tmp_path / "out.safetensors")
     assert "format                fairseq" in capsys.readouterr().out
-    found, again = import_checkpoint(tmp_path / "model"), load_checkpoint(out)
-    assert again.config == found.config
-    assert again.tokenizer.to_bytes() == found.tokenizer.to_bytes()
-    translator = Translator(again.model, again.tokenizer)
-    best = translator.translate("The old house.").hypotheses[0]
-    explanation = translator.explain("The old house.", best.token_ids)
-    assert explanation.log_probs[: len(best.token_ids)] == pytest.approx(best.token_log_probs, abs=1e-4)
+    explained(Translator(again.model, again.tokenizer), "The old house.")
 
 
-def test_tied_matrices_are_found_by_content(
-    fsmt: tuple[Path, transformers.FSMTForConditionalGeneration], tmp_path: Path
-) -> None:
+def test_tied_matrices_are_found_by_content(fsmt: Fsmt, tmp_path: Path) -> None:
     state = fairseq_state(fsmt[1])
     del state["decoder.output_projection.weight"]  # as old files with share_decoder_input_output_embed
     write_fairseq(tmp_path, fsmt[0], state)
     assert import_checkpoint(tmp_path).config.tied == "target"
 
 
-def test_norms_before_the_sub_layers_and_after_the_stacks(
-    fsmt: tuple[Path, transformers.FSMTForConditionalGeneration], tmp_path: Path
-) -> None:
+def test_norms_before_the_sub_layers_and_after_the_stacks(fsmt: Fsmt, tmp_path: Path) -> None:
     """Pre-norm with final norms, whose gain and bias are the only parameters of the last step before the logits."""
     state = fairseq_state(fsmt[1])
     for stack in ("encoder", "decoder"):
@@ -103,9 +90,7 @@ def test_norms_before_the_sub_layers_and_after_the_stacks(
     torch.testing.assert_close(logits, expected.expand_as(logits), rtol=0, atol=1e-4)
 
 
-def test_a_sentencepiece_model_splits_without_moses(
-    fsmt: tuple[Path, transformers.FSMTForConditionalGeneration], tmp_path: Path, parallel_text: Pairs
-) -> None:
+def test_a_sentencepiece_model_splits_without_moses(fsmt: Fsmt, tmp_path: Path, parallel_text: Pairs) -> None:
     write_fairseq(tmp_path, fsmt[0], fairseq_state(fsmt[1]))
     (tmp_path / "bpecodes").unlink()
     (tmp_path / "sentencepiece.bpe.model").write_bytes(sentencepiece_model([source for source, _ in parallel_text]))
@@ -147,7 +132,7 @@ def fairseq_class(monkeypatch: pytest.MonkeyPatch, module: str, name: str) -> ty
 
 
 def test_objects_of_fairseq_and_omegaconf_are_not_needed(
-    fsmt: tuple[Path, transformers.FSMTForConditionalGeneration], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fsmt: Fsmt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     meter = fairseq_class(monkeypatch, "fairseq.meters", "AverageMeter")()
     meter.avg = 3.0
@@ -173,7 +158,7 @@ def test_objects_of_fairseq_and_omegaconf_are_not_needed(
     assert import_checkpoint(tmp_path).config.num_encoder_layers == 2
 
 
-def test_nothing_is_executed(fsmt: tuple[Path, transformers.FSMTForConditionalGeneration], tmp_path: Path) -> None:
+def test_nothing_is_executed(fsmt: Fsmt, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     state = fairseq_state(fsmt[1])
 
@@ -182,8 +167,7 @@ def test_nothing_is_executed(fsmt: tuple[Path, transformers.FSMTForConditionalGe
 
     for container in (inside, lambda options: {**as_args(options), "extra": Command(tmp_path / "executed")}):
         write_fairseq(folder, fsmt[0], state, container)
-        with pytest.raises(CheckpointError, match=r"^model.pt is not a file of tensors alone, or damaged"):
-            import_checkpoint(folder)
+        assert_refused(folder, r"^model.pt is not a file of tensors alone, or damaged")
     (folder / "model.pt").write_bytes(pickle.dumps(Command(tmp_path / "executed")))
     with pytest.raises(CheckpointError):
         import_checkpoint(folder)
@@ -208,12 +192,9 @@ def test_nothing_is_executed(fsmt: tuple[Path, transformers.FSMTForConditionalGe
         ({"tokenizer": "nltk"}, r"tokenizer is 'nltk', expected moses or space$"),
     ],
 )
-def test_what_cannot_be_imported_is_refused(
-    changes: dict[str, Any], message: str, fsmt: tuple[Path, transformers.FSMTForConditionalGeneration], tmp_path: Path
-) -> None:
+def test_what_cannot_be_imported_is_refused(changes: dict[str, Any], message: str, fsmt: Fsmt, tmp_path: Path) -> None:
     write_fairseq(tmp_path, fsmt[0], fairseq_state(fsmt[1]), **changes)
-    with pytest.raises(CheckpointError, match=message):
-        import_checkpoint(tmp_path)
+    assert_refused(tmp_path, message)
 
 
 @pytest.mark.parametrize(
@@ -236,11 +217,7 @@ def test_what_cannot_be_imported_is_refused(
     ],
 )
 def test_damaged_files_are_refused(
-    name: str,
-    data: bytes | int | None,
-    message: str | None,
-    fsmt: tuple[Path, transformers.FSMTForConditionalGeneration],
-    tmp_path: Path,
+    name: str, data: bytes | int | None, message: str | None, fsmt: Fsmt, tmp_path: Path
 ) -> None:
     """With `data` in the file; an int: so many lines; None: without the file."""
     if isinstance(data, int):
@@ -257,8 +234,7 @@ def test_damaged_files_are_refused(
         assert import_checkpoint(tmp_path).config.d_model == 32
         (tmp_path / "model.pt").rename(tmp_path / "model1.pt")
         message = r"has 2 models \('checkpoint1.pt', 'model1.pt'\): give the dictionaries, the codes and one of them$"
-    with pytest.raises(CheckpointError, match=message):
-        import_checkpoint(tmp_path)
+    assert_refused(tmp_path, message)
 
 
 @pytest.mark.parametrize(
@@ -280,5 +256,4 @@ def test_damaged_files_are_refused(
 def test_files_with_other_contents_are_refused(content: Any, message: str, tmp_path: Path) -> None:
     torch.save(content, tmp_path / "model.pt")
     (tmp_path / "dict.en.txt").write_text("a 1\n")
-    with pytest.raises(CheckpointError, match=message):
-        import_checkpoint(tmp_path)
+    assert_refused(tmp_path, message)

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from core.cli import commands as cli
-from core.formats.checkpoint import CheckpointError
 from core.formats.importing import import_checkpoint
 from tests.core.formats.hand_written_models import (
     ANNOTATED,
@@ -22,6 +21,7 @@ from tests.core.formats.hand_written_models import (
     sinusoidal,
     write_description,
 )
+from tests.core.formats.small_models import assert_refused
 from tests.core.formats.torch_models import Seq2Seq
 
 
@@ -98,8 +98,7 @@ def test_no_final_norm_and_a_learned_table_on_each_side(tmp_path: Path) -> None:
 )
 def test_what_does_not_describe_the_model_is_refused(options: dict[str, Any], message: str, tmp_path: Path) -> None:
     write_description(tmp_path / "model", Annotated().state_dict(), ANNOTATED | options)
-    with pytest.raises(CheckpointError, match=message):
-        import_checkpoint(tmp_path / "model")
+    assert_refused(tmp_path / "model", message)
 
 
 @pytest.mark.parametrize("layout", ["annotated", "tutorial"])
@@ -110,15 +109,13 @@ def test_a_draft_needs_only_what_the_parameters_do_not_show(layout: str, tmp_pat
     folder = tmp_path / "model"
     folder.mkdir()
     torch.save({"state_dict": state, "epoch": 3, "hyper_parameters": {"n_heads": HEADS}}, folder / "epoch=3.ckpt")
-    with pytest.raises(CheckpointError, match=r"inspect FILE --draft config.json` writes a description to fill in"):
-        import_checkpoint(folder)
+    assert_refused(folder, r"inspect FILE --draft config.json` writes a description to fill in")
     path = folder / "config.json"
     assert cli.main(["inspect", str(folder / "epoch=3.ckpt"), "--draft", str(path)]) == 0
     assert cli.main(["inspect", str(folder / "epoch=3.ckpt"), "--draft", str(path)]) != 0, "nothing is overwritten"
     drafted = json.loads(path.read_text())
     assert drafted["nhead"] == HEADS
-    with pytest.raises(CheckpointError, match=r"is '\?', expected"):
-        import_checkpoint(folder)
+    assert_refused(folder, r"is '\?', expected")
     filled: dict[str, Any] = {
         "norm_first": layout == "annotated",
         "activation": "relu",

@@ -9,12 +9,12 @@ import torch
 import yaml
 
 from core.cli import commands as cli
-from core.formats.checkpoint import CheckpointError, load_checkpoint
 from core.formats.importing import import_checkpoint
 from core.formats.yaml_options import yaml_object
 from core.text.byte_pair_encoding import BytePairEncoding
 from core.translator import Translator
 from tests.core.formats.joeynmt_models import write_joey
+from tests.core.formats.small_models import assert_converted, assert_refused, explained
 from tests.core.formats.torch_models import Pairs
 
 
@@ -23,12 +23,6 @@ def original(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> 
     folder = tmp_path_factory.mktemp("joey") / "model"
     write_joey(folder, parallel_text)
     return folder
-
-
-@pytest.fixture
-def copy(original: Path, tmp_path: Path) -> Path:
-    """A folder that a test may modify."""
-    return Path(shutil.copytree(original, tmp_path / "model"))
 
 
 def change(folder: Path, place: str, value: Any) -> None:
@@ -73,10 +67,7 @@ def test_version_1_has_norms_before_the_sub_layers_and_text_in_pieces(tmp_path: 
     change(tmp_path, "joeynmt_version", None)
     for name in ("source.model", "target.model"):
         (tmp_path / name).rename(tmp_path / f"{name}.old")
-    with pytest.raises(
-        CheckpointError, match=r"has no files that split words into pieces: .* convert with --tokenized"
-    ):
-        import_checkpoint(tmp_path)
+    assert_refused(tmp_path, r"has no files that split words into pieces: .* convert with --tokenized")
     found = import_checkpoint(tmp_path, tokenized=True)
     assert (found.config.norm, found.config.final_norm) == ("pre", True)
     assert found.tokenizer.encode(" ".join(found.tokenizer.piece(token_id) for token_id in (5, 9))) == [5, 9]
@@ -87,19 +78,12 @@ def test_version_1_has_norms_before_the_sub_layers_and_text_in_pieces(tmp_path: 
 
 def test_a_converted_file_is_the_same_model(copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     change(copy, "testing.no_repeat_ngram_size", 3)
-    out = tmp_path / "out.safetensors"
-    assert cli.main(["convert", str(copy), str(out)]) == 0
+    again = assert_converted(copy, tmp_path / "out.safetensors")
     report = capsys.readouterr().out
     assert "format                JoeyNMT" in report
     assert "search of the source  num_beams 5, length_penalty 1.0" in report
     assert "options not applied   no_repeat_ngram_size" in report
-    found, again = import_checkpoint(copy), load_checkpoint(out)
-    assert again.config == found.config
-    assert again.tokenizer.to_bytes() == found.tokenizer.to_bytes()
-    translator = Translator(again.model, again.tokenizer)
-    best = translator.translate("The old house.").hypotheses[0]
-    explanation = translator.explain("The old house.", best.token_ids)
-    assert explanation.log_probs[: len(best.token_ids)] == pytest.approx(best.token_log_probs, abs=1e-4)
+    explained(Translator(again.model, again.tokenizer), "The old house.")
 
 
 def test_each_side_keeps_its_sentencepiece_model(tmp_path: Path, parallel_text: Pairs) -> None:
@@ -115,23 +99,7 @@ def test_text_is_prepared_as_the_configuration_says(copy: Path) -> None:
     rules = {"codes": "models/codes", "pretokenizer": "moses"}
     for side in ("src", "trg"):
         size = len((copy / f"{side}_vocab.txt").read_text().splitlines())
-        pieces = [
-            "<unk>",
-            "<pad>",
-            "<s>",
-            "</s>",
-            "well-@@",
-            "k",
-            "w",
-            "n",
-            ".",
-            "(",
-            ")",
-            "2@@",
-            "th@@",
-            "e",
-            "'s",
-        ]
+        pieces = ["<unk>", "<pad>", "<s>", "</s>", "well-@@", "k", "w", "n", ".", "(", ")", "2@@", "th@@", "e", "'s"]
         pieces += [f"unused{number}" for number in range(size - len(pieces))]
         (copy / f"{side}_vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces))
         (copy / "codes").write_text("w e\nl l\nwe ll\nwell -\nwell- k\nk n\nn o\nw n</w>\nt h\nth e</w>\n")
@@ -201,11 +169,7 @@ def test_pieces_that_the_vocabulary_lacks_are_taken_apart() -> None:
             "post",
             r"^config.yaml: model: layer_norm is 'post' in the encoder and 'pre' in t",
         ),
-        (
-            "model.encoder.layer_norm",
-            "none",
-            r"^config.yaml: model: encoder: layer_norm is 'none', expected pre or po",
-        ),
+        ("model.encoder.layer_norm", "none", r"^config.yaml: model: encoder: layer_norm is 'none', expected pre or po"),
         (
             "model.decoder.embeddings.scale",
             False,
@@ -213,11 +177,7 @@ def test_pieces_that_the_vocabulary_lacks_are_taken_apart() -> None:
         ),
         ("model.encoder.num_layers", 2, r"missing \(16\): encoder.layers.1.feed_forward.layer_norm.bias; "),
         ("model.encoder.num_heads", 5, r"^config.yaml: d_model \(32\) must be divisible by num_heads \(5\)"),
-        (
-            "data.src.level",
-            "syllable",
-            r"^config.yaml: data: src: level is 'syllable', expected one of word, b",
-        ),
+        ("data.src.level", "syllable", r"^config.yaml: data: src: level is 'syllable', expected one of word, b"),
         (
             "data.src.tokenizer_type",
             "wordpiece",
@@ -241,18 +201,14 @@ def test_pieces_that_the_vocabulary_lacks_are_taken_apart() -> None:
 )
 def test_what_cannot_be_imported_is_refused(place: str, value: Any, message: str, copy: Path) -> None:
     change(copy, place, value)
-    with pytest.raises(CheckpointError, match=message):
-        import_checkpoint(copy)
+    assert_refused(copy, message)
 
 
 def test_version_2_3_without_the_place_of_norms_is_refused(tmp_path: Path, parallel_text: Pairs) -> None:
     write_joey(tmp_path, parallel_text, "post")
     for side in ("encoder", "decoder"):
         change(tmp_path, f"model.{side}.layer_norm", None)
-    with pytest.raises(
-        CheckpointError, match=r"encoder has no layer_norm: version 2.3 then has norms before the sub-la"
-    ):
-        import_checkpoint(tmp_path)
+    assert_refused(tmp_path, r"encoder has no layer_norm: version 2.3 then has norms before the sub-la")
     change(tmp_path, "joeynmt_version", "2.0.0")
     assert import_checkpoint(tmp_path).config.norm == "post"
 
@@ -283,8 +239,7 @@ def test_damaged_files_are_refused(name: str, data: bytes | None, message: str, 
     (copy / name).unlink()
     if data is not None:
         (copy / name).write_bytes(data)
-    with pytest.raises(CheckpointError, match=message):
-        import_checkpoint(copy)
+    assert_refused(copy, message)
 
 
 def test_the_length_of_yaml_is_bounded() -> None:
@@ -294,10 +249,8 @@ def test_the_length_of_yaml_is_bounded() -> None:
 
 def test_files_with_other_contents_are_refused(copy: Path) -> None:
     torch.save({"model": {}}, copy / "best.ckpt")
-    with pytest.raises(CheckpointError, match=r"^best.ckpt is not a file of JoeyNMT: it has no 'model_state'$"):
-        import_checkpoint(copy)
+    assert_refused(copy, r"^best.ckpt is not a file of JoeyNMT: it has no 'model_state'$")
     for name in ("1.ckpt", "2.ckpt"):
         shutil.copy(copy / "best.ckpt", copy / name)
     (copy / "best.ckpt").unlink()
-    with pytest.raises(CheckpointError, match=r"^model has 2 files \*.ckpt: give one of them, with its vocabularies$"):
-        import_checkpoint(copy)
+    assert_refused(copy, r"^model has 2 files \*.ckpt: give one of them, with its vocabularies$")

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from core.cli import commands as cli
 from core.export.attention_arrays import arrays_of_outputs, explanation_of_arrays
-from core.formats.checkpoint import Checkpoint, CheckpointError, load_checkpoint
+from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.importing import import_checkpoint
 from core.formats.opening import content_digest
 from core.formats.progress import reporting
@@ -23,7 +23,7 @@ from core.text.byte_pieces import is_special
 from core.text.marian_tokenizer import MarianTokenizer
 from core.translator import Translator
 from tests.core.formats.marian_models import Pairs, short_pairs, without_padding, write_model
-from tests.core.formats.small_models import LEARNED
+from tests.core.formats.small_models import LEARNED, assert_converted, assert_refused, explained
 from tests.lazy_imports import transformers
 
 SHAPES: dict[str, dict[str, Any]] = {
@@ -222,20 +222,11 @@ def test_attention_of_transformers_is_that_of_the_imported_model(folder: Path, p
 
 def test_a_converted_file_is_the_same_model(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.safetensors"
-    assert cli.main(["convert", str(folder), str(out)]) == 0
+    assert_converted(folder, out)
     report = capsys.readouterr().out
     assert "Marian (OPUS-MT) in Hugging Face's layout" in report
     assert "sinusoidal, all sines before all cosines, exponent i/n" in report
-    found, again = import_checkpoint(folder), load_checkpoint(out)
-    assert again.config == found.config
-    assert all(torch.equal(again.model.get_parameter(name), each) for name, each in found.model.named_parameters())
-    assert again.tokenizer.to_bytes() == found.tokenizer.to_bytes()
-    assert again.tokenizer.encode("The old house.") == found.tokenizer.encode("The old house.")
-    assert again.training == found.training
-    translator = Translator.from_checkpoint(out)
-    best = translator.translate("The old house.").hypotheses[0]
-    explanation = translator.explain("The old house.", best.token_ids)
-    assert explanation.log_probs[: len(best.token_ids)] == pytest.approx(best.token_log_probs, abs=1e-4)
+    _, explanation = explained(Translator.from_checkpoint(out), "The old house.")
     assert explanation.fed_tokens[0] == "<pad>"
     assert cli.main(["inspect", str(out)]) == 0
     assert "position_order" in capsys.readouterr().out
@@ -277,14 +268,10 @@ def test_a_pytorch_file_is_the_same(legacy: bool, folder: Path, tmp_path: Path) 
         assert torch.equal(found.model.get_parameter(name), parameter)
     state["lm_head.weight"] = shared + 1
     torch.save(state, copy / "pytorch_model.bin")
-    with pytest.raises(
-        CheckpointError, match=r"model.shared.weight and lm_head.weight differ, but config.json says that"
-    ):
-        import_checkpoint(copy)
+    assert_refused(copy, r"model.shared.weight and lm_head.weight differ, but config.json says that")
     state["lm_head.weight"], positions[5] = shared, 0.5
     torch.save(state, copy / "pytorch_model.bin")
-    with pytest.raises(CheckpointError, match=r"encoder.embed_positions.weight is not the table of sines and cosines"):
-        import_checkpoint(copy)
+    assert_refused(copy, r"encoder.embed_positions.weight is not the table of sines and cosines")
 
 
 def test_an_archive_and_single_files_are_the_same(folder: Path, tmp_path: Path) -> None:
@@ -364,8 +351,7 @@ def test_probabilities_of_excluded_tokens_can_be_shared_out(
 def test_what_cannot_be_imported_is_refused(
     name: str, values: dict[str, Any], message: str, changed: Callable[..., Path]
 ) -> None:
-    with pytest.raises(CheckpointError, match=message):
-        import_checkpoint(changed(name, **values))
+    assert_refused(changed(name, **values), message)
 
 
 @pytest.mark.parametrize(
@@ -388,8 +374,7 @@ def test_damaged_files_are_refused(name: str, data: bytes | None, message: str, 
     (copy / name).unlink()
     if data is not None:
         (copy / name).write_bytes(data)
-    with pytest.raises(CheckpointError, match=message):
-        import_checkpoint(copy)
+    assert_refused(copy, message)
 
 
 def test_weights_are_finite(folder: Path, tmp_path: Path) -> None:
@@ -398,8 +383,7 @@ def test_weights_are_finite(folder: Path, tmp_path: Path) -> None:
     state = load_file(copy / "model.safetensors")
     state["model.shared.weight"][3, 4] = torch.nan
     save_file(state, copy / "model.safetensors")
-    with pytest.raises(CheckpointError, match=r"embedding.tokens.weight has 1 values that are not finite"):
-        import_checkpoint(copy)
+    assert_refused(copy, r"embedding.tokens.weight has 1 values that are not finite")
 
 
 def test_every_cut_of_the_weights_is_an_error(folder: Path, tmp_path: Path) -> None:

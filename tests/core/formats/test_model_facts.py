@@ -105,12 +105,7 @@ def test_every_field_of_the_configuration_is_in_the_facts() -> None:
 
 
 @pytest.mark.parametrize(
-    "training",
-    [
-        {"imported": 7},
-        {"imported": {"format": 1, "stored as": 2, "search": []}},
-        {"stored_as": {}},
-    ],
+    "training", [{"imported": 7}, {"imported": {"format": 1, "stored as": 2, "search": []}}, {"stored_as": {}}]
 )
 def test_a_record_of_training_may_be_anything(
     training: dict[str, Any], tiny_model: Transformer, tokenizer: SentencePieceTokenizer

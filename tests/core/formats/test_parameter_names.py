@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from core.formats.checkpoint import CheckpointError
-from core.formats.parameter_names import bart_name, check_names
+from core.formats.parameter_names import check_names
 from core.formats.weights import Weights
 
 
@@ -19,11 +19,3 @@ def test_names_and_shapes_are_listed_side_by_side() -> None:
         "unexpected (10): extra; more0; more1; more2; ...",
         "of another shape (1): a: [3, 4], expected [4, 3]",
     ]
-
-
-def test_parameters_of_a_layer_have_the_names_of_bart() -> None:
-    assert bart_name("decoder.layers.3.cross_attention.q_proj.bias") == "decoder.layers.3.encoder_attn.q_proj.bias"
-    assert bart_name("encoder.layers.0.self_attention_norm.weight") == "encoder.layers.0.self_attn_layer_norm.weight"
-    assert bart_name("decoder.layers.3.feed_forward_norm.bias") == "decoder.layers.3.final_layer_norm.bias"
-    assert bart_name("encoder.layers.1.feed_forward.outer.weight") == "encoder.layers.1.fc2.weight"
-    assert bart_name("encoder.output_norm.weight") == "encoder.layer_norm.weight"

@@ -14,6 +14,7 @@ from core.formats.checkpoint import CheckpointError, load_checkpoint
 from core.formats.importing import import_checkpoint
 from core.formats.opening import own_file
 from core.formats.source_files import open_source
+from tests.core.formats.small_models import assert_refused
 
 CONFIGURATION = """\
 !ModelConfig
@@ -84,28 +85,24 @@ def test_parameters_of_older_versions(name: str, has_lhuc: bool, tmp_path: Path)
 
 def test_an_empty_file_of_parameters(tmp_path: Path) -> None:
     (tmp_path / "params.best").touch()
-    with pytest.raises(CheckpointError, match="model of Sockeye: Headlight"):
-        import_checkpoint(tmp_path)
+    assert_refused(tmp_path, "model of Sockeye: Headlight")
 
 
 def test_all_options_are_named(tmp_path: Path) -> None:
     folder = sockeye(tmp_path, decoder="ssru_transformer", glu="true", lhuc="true")
-    with pytest.raises(CheckpointError, match=r"with LHUC, .*; SSRU, .*; GLU, .*: Headlight"):
-        import_checkpoint(folder)
+    assert_refused(folder, r"with LHUC, .*; SSRU, .*; GLU, .*: Headlight")
 
 
 def test_a_configuration_that_is_too_long(tmp_path: Path) -> None:
     sockeye(tmp_path)
     with open(tmp_path / "config", "a") as file:
         file.write("#" * 2**20)
-    with pytest.raises(CheckpointError, match=r"config has \d+ bytes, at most 1048576 are read"):
-        import_checkpoint(tmp_path)
+    assert_refused(tmp_path, r"config has \d+ bytes, at most 1048576 are read")
 
 
 def test_a_file_of_ctranslate2s_name_is_not_its_model(tmp_path: Path) -> None:
     (tmp_path / "model.bin").write_bytes(b"\x06\0\0\0 something else")
-    with pytest.raises(CheckpointError, match="are of no known format"):
-        import_checkpoint(tmp_path)
+    assert_refused(tmp_path, "are of no known format")
 
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:e316b82de11d0f951f370943b3c4383116\nsize 17331176\n"

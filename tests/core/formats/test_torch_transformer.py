@@ -1,6 +1,5 @@
 """State dicts of `torch.nn.Transformer`, against the module itself."""
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +12,9 @@ from safetensors.torch import save_file
 from core.analysis.attribution.logit_attribution import attribute_logit
 from core.analysis.attribution.logit_trace import trace_logits
 from core.analysis.token_path.token_walk import follow_token
-from core.cli import commands as cli
-from core.formats.checkpoint import CheckpointError, load_checkpoint
 from core.formats.importing import import_checkpoint
 from core.translator import Translator
+from tests.core.formats.small_models import assert_converted, assert_refused, change_json, explained
 from tests.core.formats.torch_models import Pairs, write_torch
 from tests.margins import assert_equal_to_rounding
 
@@ -35,15 +33,8 @@ def original(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> 
     return folder
 
 
-@pytest.fixture
-def copy(original: Path, tmp_path: Path) -> Path:
-    """A folder that a test may modify."""
-    return Path(shutil.copytree(original, tmp_path / "model"))
-
-
 def change(folder: Path, **options: Any) -> None:
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | options))
+    change_json(folder / "config.json", options)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -69,8 +60,7 @@ def test_learned_positions(copy: Path) -> None:
     state = torch.load(copy / "model.pt")
     table = expected.model.embedding.positions(0, 40)
     torch.save(state | {"other.weight": table}, copy / "model.pt")
-    with pytest.raises(CheckpointError, match=r"unexpected \(1\): other.weight$"):
-        import_checkpoint(copy)
+    assert_refused(copy, r"unexpected \(1\): other.weight$")
     torch.save(state | {"pos.weight": table}, copy / "model.pt")
     assert import_checkpoint(copy).config == expected.config, "compared with the formula without being named"
     change(copy, position_table="pos.weight")
@@ -82,10 +72,7 @@ def test_learned_positions(copy: Path) -> None:
     torch.testing.assert_close(found.model(source, target), expected.model(source, target), rtol=0, atol=1e-5)
     torch.save(state | {"pos.weight": table + 0.1}, copy / "model.pt")
     change(copy, positions="interleaved")
-    with pytest.raises(
-        CheckpointError, match=r"pos.weight is not the table of sines and cosines of this config.json's"
-    ):
-        import_checkpoint(copy)
+    assert_refused(copy, r"pos.weight is not the table of sines and cosines of this config.json's")
 
 
 def test_a_converted_file_is_the_same_model_and_explains_itself(copy: Path, tmp_path: Path) -> None:
@@ -96,17 +83,10 @@ def test_a_converted_file_is_the_same_model_and_explains_itself(copy: Path, tmp_
     names = {"source": "src_tok_emb.embedding.weight", "target": "tgt_tok_emb.embedding.weight"}
     change(copy, **{f"{side}_embedding": f"net.{name}" for side, name in names.items()}, output="net.generator")
     change(copy, split="words", lower_case=True, ignored=["other"])
-    out = tmp_path / "out.safetensors"
-    assert cli.main(["convert", str(copy), str(out)]) == 0
-    found, again = import_checkpoint(copy), load_checkpoint(out)
-    assert again.config == found.config
-    assert again.tokenizer.to_bytes() == found.tokenizer.to_bytes()
-    piece = next(piece for piece in map(found.tokenizer.piece, range(4, 40)) if piece.isalpha() and piece.islower())
-    assert found.tokenizer.encode(f"{piece.upper()} {piece}") == [found.tokenizer.token_id(piece)] * 2
-    translator = Translator(again.model, again.tokenizer)
-    best = translator.translate(piece).hypotheses[0]
-    explanation = translator.explain(piece, best.token_ids)
-    assert explanation.log_probs[: len(best.token_ids)] == pytest.approx(best.token_log_probs, abs=1e-4)
+    again = assert_converted(copy, tmp_path / "out.safetensors")
+    piece = next(piece for piece in map(again.tokenizer.piece, range(4, 40)) if piece.isalpha() and piece.islower())
+    assert again.tokenizer.encode(f"{piece.upper()} {piece}") == [again.tokenizer.token_id(piece)] * 2
+    explained(Translator(again.model, again.tokenizer), piece)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -132,10 +112,7 @@ def test_characters_are_pieces(copy: Path, end: str) -> None:
             {"norm_place": 1},
             r"^config.json: there is no option 'norm_place', expected some of activation, end, ignored, ",
         ),
-        (
-            {"activation": "tanh"},
-            r"^config.json: activation \('tanh'\) must be 'relu', 'gelu', 'gelu_tanh' or 'sw",
-        ),
+        ({"activation": "tanh"}, r"^config.json: activation \('tanh'\) must be 'relu', 'gelu', 'gelu_tanh' or 'sw"),
         (
             {"positions": "rotary"},
             r"^config.json: positions is 'rotary', expected one of interleaved, halves, learned$",
@@ -151,8 +128,7 @@ def test_characters_are_pieces(copy: Path, end: str) -> None:
 )
 def test_what_cannot_be_imported_is_refused(options: dict[str, Any], message: str, copy: Path) -> None:
     change(copy, **options)
-    with pytest.raises(CheckpointError, match=message):
-        import_checkpoint(copy)
+    assert_refused(copy, message)
 
 
 @pytest.mark.parametrize(
@@ -174,19 +150,16 @@ def test_what_cannot_be_imported_is_refused(options: dict[str, Any], message: st
 )
 def test_other_state_dicts_are_refused(damage: Callable[[Any], Any], message: str, copy: Path) -> None:
     torch.save(damage(torch.load(copy / "model.pt")), copy / "model.pt")
-    with pytest.raises(CheckpointError, match=message):
-        import_checkpoint(copy)
+    assert_refused(copy, message)
 
 
 def test_missing_and_surplus_files_are_named(copy: Path) -> None:
     shutil.copy(copy / "model.pt", copy / "again.pt")
-    with pytest.raises(CheckpointError, match=r"^model has 2 files of parameters \(.*\): expected one state dict$"):
-        import_checkpoint(copy)
+    assert_refused(copy, r"^model has 2 files of parameters \(.*\): expected one state dict$")
     (copy / "again.pt").unlink()
     (copy / "source_vocab.txt").unlink()
     change(copy, split="words")
-    with pytest.raises(CheckpointError, match=r"^model has no source_vocab.txt or vocab.txt: expected the pieces, one"):
-        import_checkpoint(copy)
+    assert_refused(copy, r"^model has no source_vocab.txt or vocab.txt: expected the pieces, one")
 
 
 def test_norms_after_the_sub_layers_and_after_the_last_layer_can_be_analysed(original: Path) -> None:

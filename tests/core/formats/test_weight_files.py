@@ -77,14 +77,8 @@ def test_nothing_is_executed(
             {"a": torch.zeros(2, dtype=torch.int64)},
             r"'a' has type torch.int64, torch.strided, cpu, expected one of F32",
         ),
-        (
-            {"a": torch.eye(3).to_sparse()},
-            r"it calls for torch.\w+._\w+, and what is not an ordinary tensor",
-        ),
-        (
-            {"a": torch.zeros(2, device="meta")},
-            "it calls for torch._utils._rebuild_meta_tensor_no_storage, and",
-        ),
+        ({"a": torch.eye(3).to_sparse()}, r"it calls for torch.\w+._\w+, and what is not an ordinary tensor"),
+        ({"a": torch.zeros(2, device="meta")}, "it calls for torch._utils._rebuild_meta_tensor_no_storage, and"),
     ],
 )
 def test_only_tensors_by_name_are_read(state: Any, message: str, tmp_path: Path) -> None:

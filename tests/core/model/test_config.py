@@ -289,10 +289,7 @@ def test_images_have_no_source_tokens(changes: dict[str, Any], message: str) -> 
         ({"mask_id": 100}, r"^mask_id \(100\) must be an integer from 0 to vocab_size - 1 \(99\)$"),
         ({"mask_id": 2}, r"^mask_id \(2\) and eos_id must differ: give an id that no text contains$"),
         ({"mask_id": 3, "neighbourhood": 4}, r"^neighbourhood \(4\) must be None with a mask_id \(3\): models without"),
-        (
-            {"mask_id": 3, "patch_size": 4},
-            r"^patch_size \(4\) must be None with a mask_id \(3\): models with",
-        ),
+        ({"mask_id": 3, "patch_size": 4}, r"^patch_size \(4\) must be None with a mask_id \(3\): models with"),
         ({"mask_id": 3, "forced_first_id": 5}, r"^forced_first_id \(5\) must be None with a mask_id \(3\): models"),
     ],
 )

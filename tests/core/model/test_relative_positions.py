@@ -110,10 +110,7 @@ def test_without_hooks_the_numbers_are_the_same(ids: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (
-            {"relative_buckets": 6},
-            r"^relative_buckets \(6\) must be divisible by 4: half of them are for each dir",
-        ),
+        ({"relative_buckets": 6}, r"^relative_buckets \(6\) must be divisible by 4: half of them are for each dir"),
         (
             {"relative_buckets": 8, "relative_max_distance": 4},
             r"^relative_max_distance \(4\) must be above relative_buckets / 2 \(4\): that many distances have a class",

@@ -9,10 +9,7 @@ def test_a_phrase_is_its_english_text() -> None:
     place = Phrase("the next token")
     phrase = Phrase("puts {share} of its weight on {place}", share="60%", place=place)
     assert phrase == "puts 60% of its weight on the next token"
-    assert (phrase.words, phrase.values) == (
-        "puts {share} of its weight on {place}",
-        {"share": "60%", "place": place},
-    )
+    assert (phrase.words, phrase.values) == ("puts {share} of its weight on {place}", {"share": "60%", "place": place})
     again = copy.deepcopy(phrase)
     assert (again, again.words, again.values) == (phrase, phrase.words, phrase.values)
 

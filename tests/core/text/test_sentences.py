@@ -5,13 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.results import ScoredText, Translation
-from core.text.sentences import (
-    missing_sentences,
-    num_sentences,
-    one_per_line,
-    split_sentences,
-    with_language_codes,
-)
+from core.text.sentences import missing_sentences, num_sentences, one_per_line, split_sentences, with_language_codes
 
 
 @pytest.mark.parametrize(

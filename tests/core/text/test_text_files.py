@@ -55,8 +55,7 @@ def test_other_encodings_are_refused_by_name(text: str, encoding: str, problem: 
 
 
 @pytest.mark.parametrize(
-    ("content", "byte", "at"),
-    [(b"a\nb\n cc\xff", "byte 0xff", 3), (b"a\nb\n c\0c", "NUL (byte 0x00)", 2)],
+    ("content", "byte", "at"), [(b"a\nb\n cc\xff", "byte 0xff", 3), (b"a\nb\n c\0c", "NUL (byte 0x00)", 2)]
 )
 def test_what_is_not_text_is_named_with_its_line(content: bytes, byte: str, at: int) -> None:
     with pytest.raises(NotTextError, match=f"t is not UTF-8 text: {re.escape(byte)} in line 3"):

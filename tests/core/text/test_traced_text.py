@@ -135,13 +135,7 @@ def origins(text: str, steps: list[Step]) -> list[tuple[str, str]]:
 def test_words_that_moses_splits_joins_and_spells():
     """Escapes have letters and digits of their own, and a comma changes places with a quote."""
     tokenization = moses_tokenization("en", True)
-    assert origins("[1 [1]", tokenization) == [
-        ("&#91;", "["),
-        ("1", "1"),
-        ("&#91;", "["),
-        ("1", "1"),
-        ("&#93;", "]"),
-    ]
+    assert origins("[1 [1]", tokenization) == [("&#91;", "["), ("1", "1"), ("&#91;", "["), ("1", "1"), ("&#93;", "]")]
     assert origins("a-b & c\u2026", tokenization) == [
         ("a", "a"),
         ("@-@", "-"),

@@ -259,10 +259,7 @@ class Killed(BaseException):
 
 
 def test_a_kill_at_any_write_leaves_a_finished_or_a_resumable_folder(
-    tmp_path: Path,
-    texts: tuple[ParallelText, ParallelText],
-    parallel_text: Pairs,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Die before each file is renamed, in a folder with older, finished output.
 
@@ -326,10 +323,7 @@ def test_bad_text_is_refused_and_leaves_no_finished_folder(
     cases: list[tuple[Any, str]] = [
         (ParallelText(good.source, [tmp_path / "none"]), "there is no file"),
         (ParallelText(good.source, valid.target), "not parallel: 16 lines but 4"),
-        (
-            text(tmp_path, "empty", [("", "leer"), ("blank", " ")]),
-            "no sentence pair of .* is left .*: 2 empty",
-        ),
+        (text(tmp_path, "empty", [("", "leer"), ("blank", " ")]), "no sentence pair of .* is left .*: 2 empty"),
         (ParallelText([nothing], [nothing]), "no sentence pair of .* is left to train on: they are empty"),
         (ParallelText(), "there is no training text: give --source and --target, --pairs, or --set"),
     ]
@@ -337,8 +331,7 @@ def test_bad_text_is_refused_and_leaves_no_finished_folder(
         with pytest.raises(DataError, match=message):
             prepare(folder, Preparation(bad, valid, vocab_size=400))
     with pytest.raises(
-        DataError,
-        match="there is no validation text: give --valid-source and --valid-target, --valid-pairs, or --set",
+        DataError, match="there is no validation text: give --valid-source and --valid-target, --valid-pairs, or --set"
     ):
         prepare(folder, Preparation(good, ParallelText(), vocab_size=400))
     with pytest.raises(DataError, match=r"there is no validation pair in .*: every pair has an empty side"):
@@ -368,10 +361,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, texts: tuple[P
         ),
         ({"symbols": ["x"]}, "symbols"),
         ({"tokenizer": "given.model"}, r"tokenizer \(learned from the training text, not given\.model\)"),
-        (
-            {"segmentation": Segmentation(0.1, 8)},
-            r"bpe_dropout \(0.0, not 0.1\), segmentations \(1, not 8\)",
-        ),
+        ({"segmentation": Segmentation(0.1, 8)}, r"bpe_dropout \(0.0, not 0.1\), segmentations \(1, not 8\)"),
         ({"labels": "labels", "repeat": {"a": 2}}, r"labels \(none, not labels\), repeat \(none, not a=2\)"),
     ],
 )
@@ -397,11 +387,7 @@ def test_a_folder_of_other_settings_is_only_replaced_with_overwrite(
 
 @pytest.mark.parametrize("with_settings", [True, False])
 def test_a_folder_of_other_text_is_only_replaced_with_overwrite(
-    tmp_path: Path,
-    finished: Path,
-    texts: tuple[ParallelText, ParallelText],
-    parallel_text: Pairs,
-    with_settings: bool,
+    tmp_path: Path, finished: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs, with_settings: bool
 ) -> None:
     """Older versions wrote no settings, but the manifest has the files."""
     folder = shutil.copytree(finished, tmp_path / "data")

@@ -164,10 +164,7 @@ def test_phrases_become_sentences(files: tuple[Path, Path], tmp_path: Path) -> N
         ("--train doc_0 doc_0", "--train selects trees by id: give the file of ids with --ids"),
         ("", "there are no validation trees: give --valid-trees, or --ids"),
         ("--ids IDS --train doc_5 doc_6 --valid doc_1 doc_1", "there is no training tree"),
-        (
-            "--valid-trees TREES",
-            r"no vocabulary of 16000 pieces can be learned from this text: give at most \d+$",
-        ),
+        ("--valid-trees TREES", r"no vocabulary of 16000 pieces can be learned from this text: give at most \d+$"),
     ],
 )
 def test_unusable_options_are_explained(

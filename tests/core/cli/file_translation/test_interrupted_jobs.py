@@ -240,10 +240,7 @@ def test_resume_needs_the_same_beginning(
             ["--resume", "--beam-size", "3"],
             "out.txt was started with beam_size 2, this command has 3: give the same value",
         ),
-        (
-            ["--resume", "--n-best", "2"],
-            "out.txt was started with no n_best, this command has 2: give the same value",
-        ),
+        (["--resume", "--n-best", "2"], "out.txt was started with no n_best, this command has 2: give the same value"),
         (
             ["--resume", "--length-penalty", "1"],
             "out.txt was started with length_penalty 0.6, this command has 1.0: give the same value",
