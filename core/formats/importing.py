@@ -27,15 +27,18 @@ PYTORCH = (".ckpt", ".pth", ".bin", ".tar")  # files that may be of a training; 
 
 
 class ImportFormat(Protocol):
-    """The module of a format of checkpoints, with its name for display."""
+    """The module of a format of checkpoints."""
 
-    NAME: str
+    @property
+    def NAME(self) -> str:  # noqa: N802
+        """For display."""
+        ...
 
-    def recognises(self, files: SourceFiles) -> bool:
+    def recognises(self, files: SourceFiles, /) -> bool:
         """Whether files are of this format, from their contents."""
         ...
 
-    def load(self, files: SourceFiles) -> Checkpoint:
+    def load(self, files: SourceFiles, /) -> Checkpoint:
         """Read a model.
 
         Raises:
