@@ -5,16 +5,13 @@ from pathlib import Path
 from typing import get_args
 
 from core.decoding.mask_predict import ITERATIONS
-from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
 from core.files.console import show
 from core.files.file_writing import write_text
-from core.files.strict_json import json_text
 from core.inference.device import Precision
 from core.text.bleu_tokenizers import LANGUAGES
 from core.text.text_files import one_line
 from core.translator import Translator
-from train.card import record_scores
-from train.cli.shared_options import DEFAULT, Commands, add_device_option, command_parser
+from train.cli.shared_options import DEFAULT, Commands, add_evaluation_options, command_parser, finish_evaluation
 from train.data.parallel_text import TEXT_FORMATS
 from train.eval.bleu import bleu_notes
 from train.eval.translation_scores import Score, TestSet, evaluate
@@ -26,7 +23,6 @@ def add_command(commands: Commands) -> None:
     parser = command_parser(
         commands, "evaluate", "measure sacreBLEU, chrF, BLEU as in the paper and perplexity on test sets"
     )
-    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="a .safetensors checkpoint")
     parser.add_argument(
         "--source",
         type=Path,
@@ -39,15 +35,6 @@ def add_command(commands: Commands) -> None:
         "--target", type=Path, nargs="+", required=True, metavar="FILE", help="their references, in the same order"
     )
     parser.add_argument("--name", nargs="+", help="names of the test sets (default: those of the source files)")
-    parser.add_argument(
-        "--beam-size",
-        type=BEAM_SIZES,
-        default=4,
-        help=f"beam size; of mask-predict, length candidates ({DEFAULT})",
-    )
-    parser.add_argument(
-        "--length-penalty", type=LENGTH_PENALTIES, default=0.6, help=f"exponent of the length penalty ({DEFAULT})"
-    )
     parser.add_argument(
         "--iterations",
         type=ITERATIONS,
@@ -63,10 +50,8 @@ def add_command(commands: Commands) -> None:
     parser.add_argument(
         "--precision", choices=get_args(Precision), default="exact", help=f"precision of the search ({DEFAULT})"
     )
-    parser.add_argument("--write", type=Path, metavar="FOLDER", help="write the translations to FOLDER/NAME.txt")
-    parser.add_argument("--json", action="store_true", help="print the scores as JSON")
-    parser.add_argument("--record", action="store_true", help="add the scores to the checkpoint's training facts")
-    add_device_option(parser)
+    beam = "beam size; of mask-predict, length candidates"
+    add_evaluation_options(parser, 4, 0.6, "the translations to PATH/NAME.txt", beam)
     parser.set_defaults(run=_evaluate)
 
 
@@ -93,10 +78,7 @@ def _evaluate(options: argparse.Namespace) -> None:
             options.write.mkdir(parents=True, exist_ok=True)
             lines = "".join(f"{one_line(line)}\n" for line in hypotheses)
             write_text(options.write / f"{test.name}.txt", lines)
-    if options.json:
-        print(json_text([score.facts() for score in scores], indent=2, ensure_ascii=False))
-    if options.record:
-        record_scores(options.checkpoint, scores)
+    finish_evaluation(options, scores)
 
 
 def _test_sets(sources: list[Path], targets: list[Path], names: list[str | None]) -> list[TestSet]:

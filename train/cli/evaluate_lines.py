@@ -3,13 +3,10 @@
 import argparse
 from pathlib import Path
 
-from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
 from core.files.file_writing import write_text
-from core.files.strict_json import json_text
 from core.images.line_reader import BEAM_SIZE, LENGTH_PENALTY, LineReader
 from core.translator import Translator
-from train.card import record_scores
-from train.cli.shared_options import DEFAULT, Commands, add_device_option, command_parser
+from train.cli.shared_options import Commands, add_evaluation_options, command_parser, finish_evaluation
 from train.eval.line_scores import LineScore, evaluate_lines, pictures_of
 from train.snapshot_checksum import check_checksum
 
@@ -19,7 +16,6 @@ def add_command(commands: Commands) -> None:
     parser = command_parser(
         commands, "evaluate-lines", "measure character error rate and exact lines of a model that reads pictures"
     )
-    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="a .safetensors checkpoint")
     parser.add_argument(
         "--lines",
         type=Path,
@@ -28,17 +24,7 @@ def add_command(commands: Commands) -> None:
         metavar="FOLDER",
         help="test sets, such as test and test-font in the output folder of `prepare-lines`",
     )
-    parser.add_argument("--beam-size", type=BEAM_SIZES, default=BEAM_SIZE, help=f"beam size ({DEFAULT})")
-    parser.add_argument(
-        "--length-penalty",
-        type=LENGTH_PENALTIES,
-        default=LENGTH_PENALTY,
-        help=f"exponent of the length penalty ({DEFAULT})",
-    )
-    parser.add_argument("--write", type=Path, metavar="FOLDER", help="write what was read to FOLDER/NAME.txt")
-    parser.add_argument("--json", action="store_true", help="print the scores as JSON")
-    parser.add_argument("--record", action="store_true", help="add the scores to the checkpoint's training facts")
-    add_device_option(parser)
+    add_evaluation_options(parser, BEAM_SIZE, LENGTH_PENALTY, "what was read to PATH/NAME.txt")
     parser.set_defaults(run=_evaluate_lines)
 
 
@@ -57,7 +43,4 @@ def _evaluate_lines(options: argparse.Namespace) -> None:
         if options.write:
             options.write.mkdir(parents=True, exist_ok=True)
             write_text(options.write / f"{folder.name}.txt", "".join(f"{line}\n" for line in read_lines))
-    if options.json:
-        print(json_text([score.facts() for score in scores], indent=2, ensure_ascii=False))
-    if options.record:
-        record_scores(options.checkpoint, scores)
+    finish_evaluation(options, scores)

@@ -1,11 +1,15 @@
 """Options shared by several commands: the device, and the fields of a recipe."""
 
 import argparse
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
+from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
+from core.files.strict_json import json_text
 from core.inference.device import DEVICE_HELP
+from train.card import RecordedScore, record_scores
 from train.recipe import HELP, RANGES, Recipe
 
 Commands = Any  # argparse has no public name for the type of add_subparsers' result
@@ -20,6 +24,32 @@ def command_parser(commands: Commands, name: str, summary: str) -> argparse.Argu
 def add_device_option(parser: argparse.ArgumentParser) -> None:
     """Add `--device`, the argument of `core.inference.device.best_device`."""
     parser.add_argument("--device", help=DEVICE_HELP)
+
+
+def add_evaluation_options(
+    parser: argparse.ArgumentParser, beam_size: int, length_penalty: float, written: str, beam: str = "beam size"
+) -> None:
+    """Add what all evaluations take, with defaults of the search; `written` says what `--write` writes."""
+    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="a .safetensors checkpoint")
+    parser.add_argument("--beam-size", type=BEAM_SIZES, default=beam_size, help=f"{beam} ({DEFAULT})")
+    parser.add_argument(
+        "--length-penalty",
+        type=LENGTH_PENALTIES,
+        default=length_penalty,
+        help=f"exponent of the length penalty ({DEFAULT})",
+    )
+    parser.add_argument("--write", type=Path, metavar="PATH", help=f"write {written}")
+    parser.add_argument("--json", action="store_true", help="print the scores as JSON")
+    parser.add_argument("--record", action="store_true", help="add the scores to the checkpoint's training facts")
+    add_device_option(parser)
+
+
+def finish_evaluation(options: argparse.Namespace, scores: Sequence[RecordedScore]) -> None:
+    """Print all scores as JSON and record them, as far as that is requested."""
+    if options.json:
+        print(json_text([score.facts() for score in scores], indent=2, ensure_ascii=False))
+    if options.record:
+        record_scores(options.checkpoint, scores)
 
 
 def add_recipe_options(parser: argparse.ArgumentParser, preset: str, without: Collection[str] = ()) -> None:

@@ -4,20 +4,20 @@ Every batch of a run has the same shapes, so that nothing is compiled or planned
 filled up with sentences of `<pad>`, which attend to themselves alone and have no label.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from core.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
-from train.data.token_shards import Side
+from train.data.token_shards import Side, Tensors
 
 TOKENS_PER_SENTENCE = 8  # at most one sentence for as many rows: a batch of shorter ones has fewer tokens
 
 
 @dataclass(frozen=True)
-class PackedBatch:
+class PackedBatch(Tensors):
     """Rows of both sides, int64, sentence after sentence; R rows a side, of which the last are filled up.
 
     `source` [R] has pieces and `</s>`, `target_in` [R] `<s>` and pieces, `target_out` [R] pieces and `</s>`: the
@@ -35,21 +35,6 @@ class PackedBatch:
     target_starts: Tensor
     longest: int  # no sentence has more rows; the same for all batches of a run
     num_tokens: int  # target tokens, without those filled up
-
-    def to(self, device: torch.device) -> "PackedBatch":
-        """Copy the batch to a device, asynchronously from pinned memory to CUDA."""
-        return self._with({name: rows.to(device, non_blocking=device.type == "cuda") for name, rows in self._tensors()})
-
-    def pin(self) -> "PackedBatch":
-        """Copy the batch to pinned memory."""
-        return self._with({name: rows.pin_memory() for name, rows in self._tensors()})
-
-    def _tensors(self) -> list[tuple[str, Tensor]]:
-        named = [(field.name, getattr(self, field.name)) for field in fields(self)]
-        return [(name, value) for name, value in named if isinstance(value, Tensor)]
-
-    def _with(self, tensors: dict[str, Tensor]) -> "PackedBatch":
-        return replace(self, **tensors)
 
 
 @dataclass(frozen=True)
@@ -99,22 +84,9 @@ class PackedShape:
         target_in[used[1] :] = PAD_ID
         places = [self._places(count, rest, fillers) for count, rest in zip(counts, left, strict=True)]
         (source_positions, source_starts), (target_positions, target_starts) = places
-        return PackedBatch(
-            *map(
-                torch.from_numpy,
-                (
-                    source_ids,
-                    source_positions,
-                    source_starts,
-                    target_in,
-                    target_out,
-                    target_positions,
-                    target_starts,
-                ),
-            ),
-            longest=self.longest,
-            num_tokens=used[1],
-        )
+        of_source = source_ids, source_positions, source_starts
+        arrays = *of_source, target_in, target_out, target_positions, target_starts
+        return PackedBatch(*map(torch.from_numpy, arrays), longest=self.longest, num_tokens=used[1])
 
     def _places(self, counts: np.ndarray, left: int, fillers: int) -> tuple[np.ndarray, np.ndarray]:
         """Positions [R] and starts [B + 1] of sentences, followed by `fillers` that share the rows left."""

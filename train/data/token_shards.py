@@ -1,10 +1,10 @@
 """Token shards on disk, with checksums, and padded batches of their pairs (5.1)."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -27,7 +27,24 @@ class DataError(ValueError):
 
 
 @dataclass(frozen=True)
-class Batch:
+class Tensors:
+    """A batch whose tensors are moved together."""
+
+    def to(self, device: torch.device) -> Self:
+        """Copy the batch to a device, asynchronously from pinned memory to CUDA."""
+        return self._with(lambda tensor: tensor.to(device, non_blocking=device.type == "cuda"))
+
+    def pin(self) -> Self:
+        """Copy the batch to pinned memory."""
+        return self._with(Tensor.pin_memory)
+
+    def _with(self, moved: Callable[[Tensor], Tensor]) -> Self:
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: moved(value) for name, value in named.items() if isinstance(value, Tensor)})
+
+
+@dataclass(frozen=True)
+class Batch(Tensors):
     """Padded ids of sentence pairs, int64: source [B, S], target_in and target_out [B, T].
 
     Image patches instead of source ids are float32 [B, S, P], see `Transformer.forward`.
@@ -37,19 +54,6 @@ class Batch:
     target_in: Tensor  # <s> pieces
     target_out: Tensor  # pieces </s>: the decoder's labels
     num_tokens: int  # target tokens without padding
-
-    def to(self, device: torch.device) -> "Batch":
-        """Copy the batch to a device, asynchronously from pinned memory to CUDA."""
-        source, target_in, target_out = (
-            ids.to(device, non_blocking=device.type == "cuda") for ids in (self.source, self.target_in, self.target_out)
-        )
-        return Batch(source, target_in, target_out, self.num_tokens)
-
-    def pin(self) -> "Batch":
-        """Copy the batch to pinned memory."""
-        return Batch(
-            self.source.pin_memory(), self.target_in.pin_memory(), self.target_out.pin_memory(), self.num_tokens
-        )
 
 
 class TokenShards:
