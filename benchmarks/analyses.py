@@ -7,7 +7,6 @@ the first view of a page does; only the model is warm. The explained token is th
 cuts is also timed for its slowest token: the one whose search takes most rounds. Those without a goal report progress.
 """
 
-import argparse
 import statistics
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -158,13 +157,9 @@ def prepared(translator: Translator, text: str) -> Subject:
 
 def main() -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = ratios.parser(__doc__, "few words, two rounds: shows that it works", threads=2, rounds=9)
     parser.add_argument("--checkpoint", type=Path, default=SHIPPED, help="instead of the shipped one")
     parser.add_argument("--words", type=int, nargs="+", default=[GOAL_WORDS], help=f"default: {GOAL_WORDS}")
-    parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
-    parser.add_argument("--rounds", type=int, default=9, help="default: %(default)s")
-    parser.add_argument("--quick", action="store_true", help="few words, two rounds: shows that it works")
-    ratios.add_option(parser)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     translator = Translator.from_checkpoint(arguments.checkpoint)

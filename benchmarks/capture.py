@@ -7,7 +7,6 @@ captures the attention of one of them in another. The search alone, with and wit
 timed in turns in one process.
 """
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable
@@ -48,13 +47,9 @@ def search(translator: Translator, text: str) -> None:
 
 def main() -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = ratios.parser(__doc__, "two rounds: shows that it works, not how fast", threads=2, rounds=15)
     parser.add_argument("--checkpoint", type=Path, default=SHIPPED, help="instead of the shipped one")
     parser.add_argument("--words", type=int, nargs="+", default=[10, 20, 40], help="default: 10 20 40")
-    parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
-    parser.add_argument("--rounds", type=int, default=15, help="default: %(default)s")
-    parser.add_argument("--quick", action="store_true", help="two rounds: shows that it works, not how fast")
-    ratios.add_option(parser)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     translator = Translator.from_checkpoint(arguments.checkpoint)

@@ -260,7 +260,7 @@ def real_work(arguments: argparse.Namespace) -> DecodingWork:
 
 def main() -> None:
     """Let all sides take turns, and print their speeds and ratios."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = ratios.parser(__doc__, "less of everything: shows that it works, not how fast")
     parser.add_argument(
         "--checkpoint", type=Path, metavar="FILE", help="decode with this model, not with random weights"
     )
@@ -291,8 +291,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="turns of each side (default: %(default)s)")
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--sides", nargs="+", choices=list(sides()), default=list(sides()), help="default: all")
-    parser.add_argument("--quick", action="store_true", help="less of everything: shows that it works, not how fast")
-    ratios.add_option(parser)
     arguments = parser.parse_args()
     if bool(arguments.checkpoint) != bool(arguments.sentences):
         parser.error("--checkpoint and --sentences come together")

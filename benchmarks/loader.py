@@ -8,7 +8,6 @@ for one H200. Copying to a GPU is not included. The text is synthetic: random to
 of sentences, by default as many pairs as in WMT14 EN-DE.
 """
 
-import argparse
 import itertools
 import math
 import statistics
@@ -46,20 +45,17 @@ def write_synthetic(folder: Path, pairs: int) -> None:
 
 def main() -> None:
     """Measure and print the throughput."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = ratios.parser(__doc__, "little text: only checks that it works", batches=400)
     parser.add_argument("--pairs", type=int, default=4_500_000, help="pairs of synthetic text (default: %(default)s)")
     parser.add_argument(
         "--batch-tokens", type=int, default=25_000, help="most tokens of a batch, on each side (default: %(default)s)"
     )
-    parser.add_argument("--batches", type=int, default=400, help="default: %(default)s")
     parser.add_argument(
         "--data",
         type=Path,
         metavar="FOLDER",
         help="output folder of `python -m train prepare`, instead of synthetic text",
     )
-    parser.add_argument("--quick", action="store_true", help="little text: only checks that it works")
-    ratios.add_option(parser)
     options = parser.parse_args()
     if options.quick:
         options.pairs, options.batches = 50_000, 20

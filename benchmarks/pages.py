@@ -14,7 +14,6 @@ The server's processor time says the same where other programs share the machine
 Heads, too.
 """
 
-import argparse
 import os
 import statistics
 import time
@@ -109,13 +108,11 @@ class Opened:
 
 def main() -> None:
     """Measure, and print a line for each page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = ratios.parser(__doc__, "one turn of two pages, to see that it works")
     names = [page.name for page in VIEWS]
     parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME", help="default: all pages")
     parser.add_argument("--runs", type=int, default=3, metavar="N", help="turns (default: %(default)s)")
     parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="default: the shipped one")
-    parser.add_argument("--quick", action="store_true", help="one turn of two pages, to see that it works")
-    ratios.add_option(parser)
     arguments = parser.parse_args()
     pages, runs = (["translate"], 1) if arguments.quick else (arguments.only, arguments.runs)
     opened = measured([REFERENCE, *(name for name in pages if name != REFERENCE)], runs, arguments.checkpoint)

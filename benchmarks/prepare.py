@@ -8,7 +8,6 @@ the peaks. Only the filter of duplicates keeps data for every pair, which it sor
 synthetic hashes at full size.
 """
 
-import argparse
 import multiprocessing
 import resource
 import subprocess
@@ -95,13 +94,10 @@ def duplicate_filter_peak(pairs: int) -> float:
 
 def main() -> None:
     """Prepare texts of increasing size and print the curve."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = ratios.parser(__doc__, "little text: only checks that it works", extrapolate=36_000_000)
     parser.add_argument(
         "--pairs", type=int, nargs="+", default=[625_000, 1_250_000, 2_500_000, 5_000_000], help="default: %(default)s"
     )
-    parser.add_argument("--extrapolate", type=int, default=36_000_000, help="default: %(default)s")
-    parser.add_argument("--quick", action="store_true", help="little text: only checks that it works")
-    ratios.add_option(parser)
     options = parser.parse_args()
     if options.quick:
         options.pairs, options.extrapolate = [10_000, 20_000], 1_000_000

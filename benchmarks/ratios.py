@@ -25,9 +25,14 @@ def processor() -> str:
     return f"{facts.get('model name', platform.machine())} ({generation}), {cores} cores: {', '.join(flags)}"
 
 
-def add_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--json`, the path for `save`."""
+def parser(description: str | None, quick: str, **numbers: int) -> argparse.ArgumentParser:
+    """Options of a benchmark: numbers with their defaults, `--quick`, of which the text says what it does, `--json`."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in numbers.items():
+        parser.add_argument(f"--{name}", type=int, default=default, help="default: %(default)s")
+    parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the ratios of every turn to this file")
+    return parser
 
 
 def save(path: Path | None, ratios: Mapping[str, Sequence[float]]) -> None:

@@ -8,7 +8,6 @@ grows with it, and 2 is the limit for attention alone. An exponent that jumps is
 weights, `</s>` excluded. Every row has a process of its own; memory is its peak beyond that before the search.
 """
 
-import argparse
 import itertools
 import math
 import multiprocessing
@@ -90,13 +89,10 @@ def exponents(values: Mapping[int, float]) -> list[float]:
 
 def main() -> None:
     """Print a table for each axis."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = ratios.parser(__doc__, "the first three rows of each axis, one search each", threads=1)
     parser.add_argument("--preset", choices=sorted(PRESETS), default="en-de", help="default: %(default)s")
     parser.add_argument("--axis", nargs="+", choices=list(AXES), default=list(AXES), help="default: all")
-    parser.add_argument("--threads", type=int, default=1, help="default: %(default)s")
     parser.add_argument("--repeats", type=int, default=3, help="searches, the fastest counts (default: %(default)s)")
-    parser.add_argument("--quick", action="store_true", help="the first three rows of each axis, one search each")
-    ratios.add_option(parser)
     arguments = parser.parse_args()
     measured: dict[str, list[float]] = {}
     print(f"{arguments.preset}, {arguments.threads} threads; elsewhere {Size()}; {ratios.processor()}")

@@ -9,7 +9,6 @@ other load affects both alike. The result is the ratio. The defaults take about 
 synthetic: random tokens with lengths distributed as those of sentences.
 """
 
-import argparse
 import math
 import time
 from collections.abc import Callable
@@ -180,7 +179,7 @@ def serve(work: TrainingWork, connection: Connection) -> None:
 
 def main() -> None:
     """Run both sides in turns, and print their speeds and the ratio."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = ratios.parser(__doc__, "one small batch and one turn: only checks that it works", threads=2)
     parser.add_argument(
         "--preset", choices=sorted(PRESETS), default="en-de", help="preset of the model's shape (default: %(default)s)"
     )
@@ -194,15 +193,12 @@ def main() -> None:
         metavar="FOLDER",
         help="output folder of `python -m train prepare`, instead of synthetic text",
     )
-    parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
     parser.add_argument("--batches", type=int, default=3, help="steps of each turn (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=9, help="turns of each side (default: %(default)s)")
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="default: %(default)s")
     parser.add_argument(
         "--precision", default="auto", help="precision of Headlight: auto, bfloat16 or float32 (default: %(default)s)"
     )
-    parser.add_argument("--quick", action="store_true", help="one small batch and one turn: only checks that it works")
-    ratios.add_option(parser)
     options = parser.parse_args()
     vocab_size = (
         options.vocab_size

@@ -7,7 +7,6 @@ pairs of its sentences, so that start-up time does not dominate. They take turns
 Times are of the whole command, loading the model included.
 """
 
-import argparse
 import os
 import statistics
 import subprocess
@@ -57,13 +56,9 @@ def seconds(side: str, checkpoint: Path, source: Path, output: Path) -> float:
 
 def main() -> None:
     """Run both sides in turns, and print the speeds, their ratio, and the number of differing lines."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = ratios.parser(__doc__, "16 lines and one round: only checks that it works", lines=2000, rounds=2)
     parser.add_argument("source", type=Path, help="one sentence a line")
     parser.add_argument("--checkpoint", type=Path, default=Path("checkpoints/en-de.safetensors"))
-    parser.add_argument("--lines", type=int, default=2000)
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--quick", action="store_true", help="16 lines and one round: only checks that it works")
-    ratios.add_option(parser)
     options = parser.parse_args()
     if options.quick:
         options.lines, options.rounds = 16, 1
