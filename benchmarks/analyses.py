@@ -124,10 +124,7 @@ def analyses(subject: Subject) -> dict[str, tuple[Callable[[], object], bool]]:
         "search for cuts, slowest token": (lambda: exhaust(find_cuts(*given, subject.hardest)), False),
         "step": (partial(follow_token, *given, "decoder", subject.position, 0, 0), False),
         "contrast, all methods": (subject.methods, False),
-        "signs": (
-            partial(pair_signs, subject.translator, [(subject.text, subject.target)]),
-            False,
-        ),
+        "signs": (partial(pair_signs, subject.translator, [(subject.text, subject.target)]), False),
         "left-out words": (partial(left_out, subject.translator, subject.text, subject.target), False),
         "patching": (subject.patching, False),
         "patching, all senders to a head": (subject.sending_heads, False),

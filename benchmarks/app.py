@@ -78,10 +78,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkpoint", type=Path, help="default: the shipped one")
     parser.add_argument(
-        "--before",
-        type=Path,
-        metavar="FOLDER",
-        help="another checkout of the project to compare with, turn by turn",
+        "--before", type=Path, metavar="FOLDER", help="another checkout of the project to compare with, turn by turn"
     )
     parser.add_argument(
         "--runs", type=int, default=7, help=f"repeats of each measurement, at most {len(SUBJECTS) - 1} (default: 7)"

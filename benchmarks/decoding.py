@@ -248,13 +248,7 @@ def real_work(arguments: argparse.Namespace) -> DecodingWork:
     )
     config = checkpoint.config
     return DecodingWork(
-        tuple(sentences),
-        arguments.checkpoint,
-        config,
-        None,
-        arguments.beam_size,
-        arguments.weights,
-        arguments.clock,
+        tuple(sentences), arguments.checkpoint, config, None, arguments.beam_size, arguments.weights, arguments.clock
     )
 
 

@@ -25,11 +25,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=HERE / "pages", help="output folder (default: docs/pages)")
     parser.add_argument("--text", default=SENTENCE, help="the sentence (default: %(default)s)")
     parser.add_argument(
-        "--setting",
-        nargs="*",
-        default=[],
-        metavar="NAME=VALUE",
-        help="as in the address, such as kind=Encoder",
+        "--setting", nargs="*", default=[], metavar="NAME=VALUE", help="as in the address, such as kind=Encoder"
     )
     parser.add_argument("--size", default="1280x860", help="size of the window, in pixels (default: %(default)s)")
     parser.add_argument(

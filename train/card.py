@@ -20,11 +20,7 @@ from train.snapshot_checksum import check_checksum, checksum_file, with_checksum
 # names of the Hub, and fields of a score
 METRICS = {"bleu": "bleu", "chrf": "chrf", "cer": "character_error_rate", "f1": "f1", "exact_match": "exact_texts"}
 # The task of a score with a field, in the words of the Hub's model index; without one of these it is translation.
-TASKS = {
-    "character_error_rate": "image-to-text",
-    "f1": "constituency-parsing",
-    "exact_texts": "text2text-generation",
-}
+TASKS = {"character_error_rate": "image-to-text", "f1": "constituency-parsing", "exact_texts": "text2text-generation"}
 # a new score replaces an older one with the same settings
 SETTINGS = ("test_set", "beam_size", "length_penalty", "iterations")
 

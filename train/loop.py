@@ -135,15 +135,7 @@ def _train(
         log.step(group.num_tokens)
         if step % LOG_EVERY == 0:
             losses = training.window.close(step)
-            log.write(
-                "train",
-                step,
-                **losses,
-                rate=rate,
-                **log.pace(),
-                epoch=group.end.epoch,
-                hours=training.hours,
-            )
+            log.write("train", step, **losses, rate=rate, **log.pace(), epoch=group.end.epoch, hours=training.hours)
             log.warn(step, watch.after(step, losses["nll"]))
         if step in history:
             save.history(training)

@@ -105,10 +105,7 @@ def _inspect(options: argparse.Namespace) -> None:
     places = [model.folder] if model else options.sources
     sizes = [path.stat().st_size for each in places for path in (each.rglob("*") if each.is_dir() else [each])]
     print(printable(f"{', '.join(each.name for each in options.sources)}: {sum(sizes) / 1e6:.1f} MB"))
-    for title, facts in [
-        *_sections(checkpoint),
-        ("Matrix products on this machine", _products(checkpoint)),
-    ]:
+    for title, facts in [*_sections(checkpoint), ("Matrix products on this machine", _products(checkpoint))]:
         print(f"\n{title}")
         for line in _lines(facts):
             print(f"  {line}")

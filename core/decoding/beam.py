@@ -165,10 +165,7 @@ def _best_continuations(
 
 
 def _allowed_continuations(
-    logits: Tensor,
-    live: Sequence[Hypothesis],
-    allowed: Sequence[Sequence[int] | None],
-    options: SearchOptions,
+    logits: Tensor, live: Sequence[Hypothesis], allowed: Sequence[Sequence[int] | None], options: SearchOptions
 ) -> _Continuations:
     """The 2 x beam_size best continuations of one sentence, logits [W, V], whose beginning is not complete in all."""
     position, found = len(live[0].token_ids), list[tuple[int, int, float, float]]()

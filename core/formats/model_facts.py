@@ -17,10 +17,7 @@ TIED = {
     "none": Phrase("three different matrices"),
 }
 NORMS = {"post": Phrase("after each residual connection"), "pre": Phrase("on the input of each sub-layer")}
-ORDERS = {
-    "interleaved": Phrase("sines and cosines alternate"),
-    "halves": Phrase("all sines before all cosines"),
-}
+ORDERS = {"interleaved": Phrase("sines and cosines alternate"), "halves": Phrase("all sines before all cosines")}
 PENALTIES = {"paper": "((5 + length) / 6)^alpha", "length": "length^alpha"}
 TASKS = {  # of `core.formats.bart`, and of the presets `reverse`
     "summarises": Phrase("summarises: writes a shorter text"),

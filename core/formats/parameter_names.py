@@ -33,10 +33,7 @@ def renamed(name: str, parts: Mapping[str, str]) -> str:
 
 
 def stack_names(
-    model: Transformer,
-    prefix: str,
-    encoder: Mapping[str, str] = _BART,
-    decoder: Mapping[str, str] = _BART,
+    model: Transformer, prefix: str, encoder: Mapping[str, str] = _BART, decoder: Mapping[str, str] = _BART
 ) -> dict[str, str]:
     """The other project's names of the parameters of both stacks, with a prefix and parts as of `renamed`, by ours."""
     return {

@@ -53,12 +53,7 @@ NUMBERS = "numbers"  # the vocabulary of a model without one: pieces are the num
 SIDES = ("source", "target")
 _SHARED = {"feed_forward.inner": "linear1", "feed_forward.outer": "linear2", "output_norm": "norm"}
 TABLE = re.compile(r"(.*[._])?(pe|pos|pos_?(emb|enc|table|encoding|embedding)\w*|position\w*)(\.\w+)?", re.IGNORECASE)
-ENCODER = {
-    "self_attention_norm": "norm1",
-    "feed_forward_norm": "norm2",
-    "self_attention": "self_attn",
-    **_SHARED,
-}
+ENCODER = {"self_attention_norm": "norm1", "feed_forward_norm": "norm2", "self_attention": "self_attn", **_SHARED}
 DECODER = {
     "self_attention_norm": "norm1",
     "cross_attention_norm": "norm2",

@@ -20,11 +20,7 @@ class ModelCheck:
         self._shared, self._codec = shared, codec
 
     def translation(
-        self,
-        text: str,
-        source_ids: list[int],
-        options: SearchOptions,
-        searched: Callable[[bool], Sequence[Hypothesis]],
+        self, text: str, source_ids: list[int], options: SearchOptions, searched: Callable[[bool], Sequence[Hypothesis]]
     ) -> Translation:
         """The hypotheses of the faster search if they `agree` with the modules, or else those of the modules' search
         (False).

@@ -44,12 +44,7 @@ class MarianTokenizer:
     """
 
     def __init__(
-        self,
-        files: Mapping[str, bytes],
-        vocab_size: int,
-        target_vocab_size: int,
-        bos_id: int,
-        is_target: bool = False,
+        self, files: Mapping[str, bytes], vocab_size: int, target_vocab_size: int, bos_id: int, is_target: bool = False
     ) -> None:
         missing = [name for name in REQUIRED if name not in files]
         if missing:

@@ -125,11 +125,7 @@ EXHIBITS = (
         "German writes as one word what English writes as three; the model composes it of pieces. Three heads show "
         "their origins: cross L4 H3 attends to *climate* for *Klima*, L4 H8 to *protection* for *schutz*, and L5 H4 to "
         "*programme* for *gramm*.",
-        (
-            "cross L4 H8: schutz > protection",
-            "cross L4 H3: Klima > climate",
-            "cross L5 H4: gramm > programme",
-        ),
+        ("cross L4 H8: schutz > protection", "cross L4 H3: Klima > climate", "cross L5 H4: gramm > programme"),
         (
             "The article *Das* is written before the compound. On which of its parts does it depend?",
             "Translate *programme protection climate* into one German word. What has changed?",
@@ -268,11 +264,7 @@ EXHIBITS = (
         "Meine Freundin Frau Brown ist Arzt.",
         "With *Mr* the translation begins with *Mein Freund*. Cross L6 H5 attends to *Mrs* already for *Meine*, two "
         "words before its turn, L4 H8 to *friend* for *Freundin*, and L5 H1 copies the name; yet *Arzt* is a man.",
-        (
-            "cross L6 H5: Meine > Mrs",
-            "cross L4 H8: Freundin > friend",
-            "cross L5 H1: Brown > Brown",
-        ),
+        ("cross L6 H5: Meine > Mrs", "cross L4 H8: Freundin > friend", "cross L5 H1: Brown > Brown"),
         (
             "Replace *Mrs* by *Dr*. What does the model write, and how sure is it?",
             "Which other heads attend to *Mrs* in the rows of *Meine* and *Freundin*?",

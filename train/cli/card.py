@@ -37,13 +37,6 @@ def _card(options: argparse.Namespace) -> None:
     licences, limits = (read_text(path) if path else "" for path in (options.licences, options.limits))
     output = options.output or options.checkpoint.with_suffix(".md")
     write_card(
-        options.checkpoint,
-        output,
-        options.log,
-        licences,
-        limits,
-        options.license,
-        options.languages,
-        options.datasets,
+        options.checkpoint, output, options.log, licences, limits, options.license, options.languages, options.datasets
     )
     print(output)

@@ -40,9 +40,7 @@ def add_command(commands: Commands) -> None:
     )
     add_device_option(parser)
     parser.add_argument(
-        "--compile",
-        action="store_true",
-        help="compile the steps with torch.compile, for --bucketing packed on a GPU",
+        "--compile", action="store_true", help="compile the steps with torch.compile, for --bucketing packed on a GPU"
     )
     add_recipe_options(parser, "the preset's")
     parser.set_defaults(run=_fit)

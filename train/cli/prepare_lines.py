@@ -40,12 +40,6 @@ def _prepare_lines(options: argparse.Namespace) -> None:
     patch_size = PRESETS["lines"].patch_size
     assert patch_size
     manifest = prepare_lines(
-        options.folder,
-        options.words_from,
-        options.lines,
-        options.held_out,
-        patch_size,
-        options.seed,
-        options.overwrite,
+        options.folder, options.words_from, options.lines, options.held_out, patch_size, options.seed, options.overwrite
     )
     print(json_text(manifest, indent=2, ensure_ascii=False))

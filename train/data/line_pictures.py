@@ -60,13 +60,7 @@ def parts_of(train: int, held_out: int) -> tuple[PicturePart, ...]:
 
 
 def prepare_lines(
-    folder: Path,
-    words_from: Path,
-    lines: int,
-    held_out: int,
-    patch_size: int,
-    seed: int = 1,
-    overwrite: bool = False,
+    folder: Path, words_from: Path, lines: int, held_out: int, patch_size: int, seed: int = 1, overwrite: bool = False
 ) -> dict[str, Any]:
     """Write the tokenizer, the shards and the texts of all parts into `folder`, and return the manifest.
 

@@ -44,10 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the model (default: the shipped en-de)",
     )
     parser.add_argument(
-        "--input",
-        type=Path,
-        metavar="FILE",
-        help="input file; .gz and .xz are decompressed (default: standard input)",
+        "--input", type=Path, metavar="FILE", help="input file; .gz and .xz are decompressed (default: standard input)"
     )
     parser.add_argument(
         "--text",
@@ -56,9 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--output", type=Path, metavar="FILE", help="output file (default: standard output)")
     parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue an interrupted --output, with the same input and options",
+        "--resume", action="store_true", help="continue an interrupted --output, with the same input and options"
     )
     parser.add_argument(
         "--strict", action="store_true", help="stop with status 1 at the first line that cannot be translated"

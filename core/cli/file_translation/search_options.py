@@ -25,12 +25,7 @@ SAMPLING = {
 
 def add_search_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that decide which translations are found."""
-    parser.add_argument(
-        "--beam-size",
-        type=BEAM_SIZES,
-        metavar="N",
-        help="beam size; 1 is greedy search (default: 4)",
-    )
+    parser.add_argument("--beam-size", type=BEAM_SIZES, metavar="N", help="beam size; 1 is greedy search (default: 4)")
     parser.add_argument(
         "--length-penalty",
         type=LENGTH_PENALTIES,
