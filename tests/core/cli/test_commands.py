@@ -24,6 +24,7 @@ from core.native import library
 from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
+Translate = Callable[..., tuple[int, str, str]]
 LINES = ["A dog runs.", "", "Where is the sea?", "   ", "No."]
 
 
@@ -32,18 +33,25 @@ def feed(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
     return lambda data: monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
 
 
+@pytest.fixture
+def translate(feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path) -> Translate:
+    """Feed lines to `translate` with options, and return its status and what it wrote."""
+
+    def run(data: bytes, *options: str) -> tuple[int, str, str]:
+        feed(data)
+        status = cli.main(["translate", "--checkpoint", str(tiny_checkpoint), *options])
+        return status, *capsys.readouterr()
+
+    return run
+
+
 def test_a_line_in_a_line_out_in_order(
-    feed: Callable[[bytes], None],
-    capsys: pytest.CaptureFixture[str],
-    tiny_checkpoint: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    translate: Translate, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lines, "WINDOW_LINES", 2)
-    feed("\n".join(LINES).encode())  # the last line has no end
-    assert (
-        cli.main(["translate", "--checkpoint", str(tiny_checkpoint), "--beam-size", "2", "--length-penalty", "1"]) == 0
-    )
-    out, progress = capsys.readouterr()
+    data = "\n".join(LINES).encode()  # the last line has no end
+    status, out, progress = translate(data, "--beam-size", "2", "--length-penalty", "1")
+    assert status == 0
     translator = Translator.from_checkpoint(tiny_checkpoint)
     expected = [
         " ".join(translator.translate(line, 2, 1.0).text.splitlines()) if line.strip() else "" for line in LINES
@@ -54,11 +62,7 @@ def test_a_line_in_a_line_out_in_order(
 
 @pytest.mark.parametrize(("arguments", "precision"), [([], "exact"), (["--precision", "fast"], "fast")])
 def test_the_precision_is_the_translator_s(
-    feed: Callable[[bytes], None],
-    tiny_checkpoint: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    precision: str,
+    translate: Translate, monkeypatch: pytest.MonkeyPatch, arguments: list[str], precision: str
 ) -> None:
     used: list[str] = []
 
@@ -67,26 +71,21 @@ def test_the_precision_is_the_translator_s(
         return [SimpleNamespace(hypotheses=[SimpleNamespace(text=text)]) for text in texts]
 
     monkeypatch.setattr(Translator, "translate_batch", translate_batch)
-    feed(b"No.\n")
-    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), *arguments]) == 0
+    assert translate(b"No.\n", *arguments)[0] == 0
     assert set(used) == {precision}
 
 
-def test_a_line_too_long_for_one_sentence_is_split(
-    feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path
-) -> None:
-    feed(("It rains. " * 100 + "\n").encode())
-    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), "--beam-size", "1"]) == 0
+def test_a_line_too_long_for_one_sentence_is_split(translate: Translate, tiny_checkpoint: Path) -> None:
+    status, out, _ = translate(("It rains. " * 100 + "\n").encode(), "--beam-size", "1")
     sentence = " ".join(Translator.from_checkpoint(tiny_checkpoint).translate("It rains.", 1).text.splitlines())
-    assert capsys.readouterr().out == " ".join([sentence] * 100) + "\n"
+    assert (status, out) == (0, " ".join([sentence] * 100) + "\n")
 
 
-def test_the_best_hypotheses_of_each_line_have_tabs_between_them(
-    feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path
-) -> None:
-    feed(("\n".join(LINES) + "\n" + "It rains. " * 100).encode())
-    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), "--beam-size", "3", "--n-best", "3"]) == 0
-    *found, split, end = capsys.readouterr().out.split("\n")
+def test_the_best_hypotheses_of_each_line_have_tabs_between_them(translate: Translate, tiny_checkpoint: Path) -> None:
+    data = ("\n".join(LINES) + "\n" + "It rains. " * 100).encode()
+    status, out, _ = translate(data, "--beam-size", "3", "--n-best", "3")
+    assert status == 0
+    *found, split, end = out.split("\n")
     translator = Translator.from_checkpoint(tiny_checkpoint)
 
     def hypotheses(text: str) -> list[str]:
@@ -106,11 +105,12 @@ def test_the_best_hypotheses_of_each_line_have_tabs_between_them(
     ],
 )
 def test_more_hypotheses_than_the_search_has_are_an_error(
-    capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path, arguments: list[str], message: str
+    translate: Translate, tiny_checkpoint: Path, arguments: list[str], message: str
 ) -> None:
     arguments = [str(tiny_checkpoint) if argument == "same" else argument for argument in arguments]
-    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), *arguments]) == 1
-    assert message in capsys.readouterr().err.splitlines()[-1]
+    status, _, error = translate(b"", *arguments)
+    assert status == 1
+    assert message in error.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -123,50 +123,34 @@ def test_more_hypotheses_than_the_search_has_are_an_error(
     ],
 )
 def test_a_line_that_cannot_be_translated_is_reported_and_left_empty(
-    feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path, line: bytes, message: str
+    translate: Translate, tiny_checkpoint: Path, line: bytes, message: str
 ) -> None:
-    feed(b"No.\n" + line + b"\nNo.\n")
-    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint)]) == 3
-    out, err = capsys.readouterr()
+    status, out, err = translate(b"No.\n" + line + b"\nNo.\n")
+    assert status == 3
     translation = " ".join(Translator.from_checkpoint(tiny_checkpoint).translate("No.").text.splitlines())
     assert out.split("\n") == [translation, "", translation, ""]
     assert message in err.splitlines()
     assert err.splitlines()[-1] == "1 of 3 lines could not be translated and are empty"
 
 
-def test_a_byte_order_mark_is_not_translated(
-    feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path
-) -> None:
-    outputs: list[str] = []
-    for data in (b"No.\r\nA dog\xe2\x80\xa8runs.", b"\xef\xbb\xbfNo.\n\xef\xbb\xbfA dog runs.\n"):
-        feed(data)
-        assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint)]) == 0
-        outputs.append(capsys.readouterr().out)
-    assert outputs[0] == outputs[1]
-    assert outputs[0].count("\n") == 2
+def test_a_byte_order_mark_is_not_translated(translate: Translate) -> None:
+    plain = translate(b"No.\r\nA dog\xe2\x80\xa8runs.")
+    marked = translate(b"\xef\xbb\xbfNo.\n\xef\xbb\xbfA dog runs.\n")
+    assert plain[:2] == marked[:2]
+    assert (plain[0], plain[1].count("\n")) == (0, 2)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_no_line_of_another_encoding_is_translated(
-    feed: Callable[[bytes], None],
-    capsys: pytest.CaptureFixture[str],
-    tiny_checkpoint: Path,
-    tmp_path: Path,
-    encoding: str,
-) -> None:
-    feed("A dog runs.\nNo.\n".encode(encoding))
+def test_no_line_of_another_encoding_is_translated(translate: Translate, tmp_path: Path, encoding: str) -> None:
     output = tmp_path / "out"
-    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), "--output", str(output)]) == 1
-    assert "translate: the input is not UTF-8 text: it is UTF-16" in capsys.readouterr().err
+    status, _, error = translate("A dog runs.\nNo.\n".encode(encoding), "--output", str(output))
+    assert status == 1
+    assert "translate: the input is not UTF-8 text: it is UTF-16" in error
     assert not output.exists()
 
 
-def test_no_lines_in_no_lines_out(
-    feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path
-) -> None:
-    feed(b"")
-    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint)]) == 0
-    assert capsys.readouterr().out == ""
+def test_no_lines_in_no_lines_out(translate: Translate) -> None:
+    assert translate(b"")[:2] == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -183,18 +167,9 @@ def test_no_lines_in_no_lines_out(
         ),
     ],
 )
-def test_errors_are_one_line(
-    feed: Callable[[bytes], None],
-    capsys: pytest.CaptureFixture[str],
-    tiny_checkpoint: Path,
-    data: bytes,
-    arguments: list[str],
-    message: str,
-) -> None:
-    feed(data)
-    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), *arguments]) == 1
-    out, err = capsys.readouterr()
-    assert out == ""
+def test_errors_are_one_line(translate: Translate, data: bytes, arguments: list[str], message: str) -> None:
+    status, out, err = translate(data, *arguments)
+    assert (status, out) == (1, "")
     assert message in err.splitlines()[-1]
     assert "Traceback" not in err
 
@@ -373,11 +348,9 @@ def test_weights_that_overflow_are_one_line(
     assert error.count("\n") == 1
 
 
-def test_constraints_and_samples_are_those_of_the_translator(
-    feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path
-) -> None:
+def test_constraints_and_samples_are_those_of_the_translator(translate: Translate, tiny_checkpoint: Path) -> None:
     translator = Translator.from_checkpoint(tiny_checkpoint)
-    target, command = translator.tokenizer.target, ["translate", "--checkpoint", str(tiny_checkpoint)]
+    target = translator.tokenizer.target
     first = translator.translate("It rains.", 1).hypotheses[0].token_ids[0]
     own = Constraints(min_length=9, forbidden=(Forbidden(first, 0),))
     named = f"1:{target.piece(first)}"
@@ -401,18 +374,15 @@ def test_constraints_and_samples_are_those_of_the_translator(
             ],
         ),
     ):
-        feed(b"It rains.\n")
-        assert cli.main([*command, *limits, *search]) == 0
-        assert capsys.readouterr().out == written(expected)
+        assert translate(b"It rains.\n", *limits, *search)[:2] == (0, written(expected))
 
 
-def test_a_text_is_translated_a_sentence_a_line(capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path) -> None:
-    command = ["translate", "--checkpoint", str(tiny_checkpoint), "--beam-size", "1"]
-    assert cli.main([*command, "--text", "It\nrains. A dog\n\nruns."]) == 0
+def test_a_text_is_translated_a_sentence_a_line(translate: Translate, tiny_checkpoint: Path) -> None:
+    status, out, _ = translate(b"", "--beam-size", "1", "--text", "It\nrains. A dog\n\nruns.")
+    assert status == 0
     translated = Translator.from_checkpoint(tiny_checkpoint).translate_batch(["It rains.", "A dog", "runs."], 1)
     lines = [" ".join(each.text.split()) for each in translated]
-    found = capsys.readouterr().out.split("\n")
-    assert [" ".join(each.split()) for each in found] == [*lines[:2], "", lines[2], ""]
+    assert [" ".join(each.split()) for each in out.split("\n")] == [*lines[:2], "", lines[2], ""]
 
 
 @pytest.mark.parametrize(
@@ -427,7 +397,8 @@ def test_a_text_is_translated_a_sentence_a_line(capsys: pytest.CaptureFixture[st
     ],
 )
 def test_impossible_constraints_and_samples_are_an_error(
-    capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path, arguments: list[str], message: str
+    translate: Translate, arguments: list[str], message: str
 ) -> None:
-    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), *arguments]) == 1
-    assert message in capsys.readouterr().err
+    status, _, error = translate(b"", *arguments)
+    assert status == 1
+    assert message in error

@@ -20,19 +20,8 @@ from train.runs.stop_signals import StoppedError
 
 
 def fit_arguments(prepared: Path, folder: Path, *more: str) -> list[str]:
-    settings = [
-        "--steps",
-        "2",
-        "--snapshot-every",
-        "2",
-        "--max-length",
-        "60",
-        "--batch-tokens",
-        "200",
-        "--device",
-        "cpu",
-    ]
-    return ["fit", "tiny", "--data", str(prepared), "--run", str(folder), *settings, *more]
+    settings = ["--steps", "2", "--snapshot-every", "2", "--max-length", "60", "--batch-tokens", "200"]
+    return ["fit", "tiny", "--data", str(prepared), "--run", str(folder), "--device", "cpu", *settings, *more]
 
 
 def test_fit_takes_every_field_of_the_recipe(tmp_path: Path, prepared: Path) -> None:

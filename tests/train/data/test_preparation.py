@@ -25,6 +25,7 @@ from train.data.prepared_corpus import Corpus
 from train.data.token_shards import CHECKSUMS, DataError, TokenShards, read_manifest
 
 Pairs = list[tuple[str, str]]
+Texts = tuple[ParallelText, ParallelText]
 
 
 def text(folder: Path, name: str, pairs: Pairs) -> ParallelText:
@@ -36,13 +37,13 @@ def text(folder: Path, name: str, pairs: Pairs) -> ParallelText:
 
 
 @pytest.fixture(scope="module")
-def texts(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> tuple[ParallelText, ParallelText]:
+def texts(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Texts:
     folder = tmp_path_factory.mktemp("texts")
     return text(folder, "train", parallel_text[:16]), text(folder, "valid", parallel_text[16:])
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory, texts: tuple[ParallelText, ParallelText]) -> Path:
+def finished(tmp_path_factory: pytest.TempPathFactory, texts: Texts) -> Path:
     """The texts prepared with a vocabulary of 400. Do not modify it: copy it."""
     folder = tmp_path_factory.mktemp("finished") / "data"
     prepare(folder, Preparation(*texts, vocab_size=400))
@@ -56,9 +57,7 @@ def decoded(folder: Path, part: str) -> Pairs:
     ]
 
 
-def test_tokens_decode_to_the_text(
-    tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs
-) -> None:
+def test_tokens_decode_to_the_text(tmp_path: Path, texts: Texts, parallel_text: Pairs) -> None:
     folder = tmp_path / "data"
     manifest = prepare(folder, Preparation(*texts, vocab_size=400))
     assert decoded(folder, "train") == parallel_text[:16]
@@ -68,11 +67,8 @@ def test_tokens_decode_to_the_text(
     ]
     assert manifest == read_manifest(folder)
     shards = TokenShards(folder / "train")
-    assert manifest["train"] == {
-        "pairs": 16,
-        "source_tokens": len(shards.tokens[0]),
-        "target_tokens": len(shards.tokens[1]),
-    }
+    counts = {"source_tokens": len(shards.tokens[0]), "target_tokens": len(shards.tokens[1])}
+    assert manifest["train"] == {"pairs": 16, **counts}
     assert (manifest["vocab_size"], manifest["pairs_read"], manifest["dropped"], manifest["files"]) == (
         400,
         16,
@@ -92,7 +88,7 @@ def test_tokens_decode_to_the_text(
 
 
 def test_training_reads_the_tokens_that_translation_reads(
-    tmp_path: Path, finished: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs
+    tmp_path: Path, finished: Path, texts: Texts, parallel_text: Pairs
 ) -> None:
     strange = [
         (f"\ufeff {source}\u2028 ".replace(" a ", "  a\u00a0"), f"\t{target.replace(' ', ' ' * 3)}\r")
@@ -113,9 +109,7 @@ def test_training_reads_the_tokens_that_translation_reads(
         assert codec.target_ids(target) == codec.token_ids(source, target).predicted[:-1] == [*target_ids]
 
 
-def test_text_of_another_normalization_is_named(
-    tmp_path: Path, finished: Path, texts: tuple[ParallelText, ParallelText]
-) -> None:
+def test_text_of_another_normalization_is_named(tmp_path: Path, finished: Path, texts: Texts) -> None:
     config = replace(PRESETS["tiny"], vocab_size=400)
     assert not Corpus.open(finished, config).note()
     folder = shutil.copytree(finished, tmp_path / "data")
@@ -133,7 +127,7 @@ def test_text_of_another_normalization_is_named(
         Corpus.open(folder, config)
 
 
-def test_labels_weigh_pairs(tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs) -> None:
+def test_labels_weigh_pairs(tmp_path: Path, texts: Texts, parallel_text: Pairs) -> None:
     labels = tmp_path / "labels"
     labels.write_text("news\n" * 2 + "talk\n" * 10 + "web\n" * 4, encoding="utf-8")
     manifest = prepare(
@@ -146,7 +140,7 @@ def test_labels_weigh_pairs(tmp_path: Path, texts: tuple[ParallelText, ParallelT
 
 
 def test_bpe_dropout_gives_each_pair_in_other_pieces(
-    tmp_path: Path, finished: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs
+    tmp_path: Path, finished: Path, texts: Texts, parallel_text: Pairs
 ) -> None:
     labels = tmp_path / "labels"
     labels.write_text("news\n" * 2 + "talk\n" * 14, encoding="utf-8")
@@ -172,7 +166,7 @@ def test_bpe_dropout_gives_each_pair_in_other_pieces(
         assert with_dropout.is_dir() or with_dropout.read_bytes() == without.read_bytes()
 
 
-def test_bpe_dropout_needs_merges(tmp_path: Path, texts: tuple[ParallelText, ParallelText]) -> None:
+def test_bpe_dropout_needs_merges(tmp_path: Path, texts: Texts) -> None:
     characters = SentencePieceTokenizer.of_characters("abc ")
     (tmp_path / "characters.model").write_bytes(characters.to_bytes())
     with pytest.raises(ValueError, match="BPE-dropout needs a SentencePiece model of type bpe"):
@@ -197,9 +191,7 @@ def test_segmentations_out_of_range(bpe_dropout: float, segmentations: int, mess
         Segmentation(bpe_dropout, segmentations)
 
 
-def test_pairs_left_out_are_counted(
-    tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs
-) -> None:
+def test_pairs_left_out_are_counted(tmp_path: Path, texts: Texts, parallel_text: Pairs) -> None:
     pairs = [*parallel_text[:16], ("", "leer"), parallel_text[0], ("same", "same")]
     filters = Filters(duplicates=True, identical=True)
     manifest = prepare(
@@ -212,7 +204,7 @@ def test_pairs_left_out_are_counted(
 
 @pytest.mark.parametrize("name", ["UPPER.SAFETENSORS", "no-suffix"])
 def test_the_tokenizer_of_a_checkpoint_is_used_whatever_its_name(
-    tmp_path: Path, texts: tuple[ParallelText, ParallelText], tiny_checkpoint: Path, name: str
+    tmp_path: Path, texts: Texts, tiny_checkpoint: Path, name: str
 ) -> None:
     shutil.copy(tiny_checkpoint, tmp_path / name)
     prepare(tmp_path / "data", Preparation(*texts, vocab_size=7, tokenizer=tmp_path / name))
@@ -220,9 +212,7 @@ def test_the_tokenizer_of_a_checkpoint_is_used_whatever_its_name(
     assert (tmp_path / "data" / "tokenizer.model").read_bytes() == expected
 
 
-def test_a_given_tokenizer_is_used(
-    tmp_path: Path, texts: tuple[ParallelText, ParallelText], tokenizer: SentencePieceTokenizer
-) -> None:
+def test_a_given_tokenizer_is_used(tmp_path: Path, texts: Texts, tokenizer: SentencePieceTokenizer) -> None:
     (tmp_path / "given.model").write_bytes(tokenizer.to_bytes())
     manifest = prepare(tmp_path / "data", Preparation(*texts, vocab_size=7, tokenizer=tmp_path / "given.model"))
     assert (tmp_path / "data" / "tokenizer.model").read_bytes() == tokenizer.to_bytes()
@@ -242,9 +232,7 @@ def test_a_given_tokenizer_is_used(
         prepare(tmp_path / "none", Preparation(*texts, vocab_size=7, tokenizer=tmp_path / "text.model"))
 
 
-def test_chunks_change_nothing(
-    tmp_path: Path, finished: Path, texts: tuple[ParallelText, ParallelText], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_chunks_change_nothing(tmp_path: Path, finished: Path, texts: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(train.data.preparation, "CHUNK", 3)
     prepare(tmp_path / "chunks", Preparation(*texts, vocab_size=400))
     assert contents(finished) == contents(tmp_path / "chunks")
@@ -259,7 +247,7 @@ class Killed(BaseException):
 
 
 def test_a_kill_at_any_write_leaves_a_finished_or_a_resumable_folder(
-    tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, texts: Texts, parallel_text: Pairs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Die before each file is renamed, in a folder with older, finished output.
 
@@ -295,9 +283,7 @@ def test_a_kill_at_any_write_leaves_a_finished_or_a_resumable_folder(
     assert number > 6  # the request, the survey, the tokenizer, three chunks, the manifest
 
 
-def test_resuming_does_not_repeat_finished_work(
-    tmp_path: Path, texts: tuple[ParallelText, ParallelText], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_resuming_does_not_repeat_finished_work(tmp_path: Path, texts: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
     learned: list[object] = []
     learn = SentencePieceTokenizer.train
     monkeypatch.setattr(
@@ -315,9 +301,7 @@ def test_resuming_does_not_repeat_finished_work(
         prepare(tmp_path / "data", Preparation(*texts, vocab_size=7), overwrite=True)
 
 
-def test_bad_text_is_refused_and_leaves_no_finished_folder(
-    tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs
-) -> None:
+def test_bad_text_is_refused_and_leaves_no_finished_folder(tmp_path: Path, texts: Texts, parallel_text: Pairs) -> None:
     folder, (good, valid), nothing = tmp_path / "data", texts, tmp_path / "nothing"
     nothing.touch()
     cases: list[tuple[Any, str]] = [
@@ -343,7 +327,7 @@ def test_bad_text_is_refused_and_leaves_no_finished_folder(
         read_manifest(folder)
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, texts: tuple[ParallelText, ParallelText]) -> None:
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, texts: Texts) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(
         DataError, match=r"file/data could not be written: .*Not a directory.*; free disk space, or give another folder"
@@ -366,7 +350,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, texts: tuple[P
     ],
 )
 def test_a_folder_of_other_settings_is_only_replaced_with_overwrite(
-    tmp_path: Path, finished: Path, texts: tuple[ParallelText, ParallelText], changes: dict[str, Any], named: str
+    tmp_path: Path, finished: Path, texts: Texts, changes: dict[str, Any], named: str
 ) -> None:
     folder = shutil.copytree(finished, tmp_path / "data")
     before = contents(folder)
@@ -387,7 +371,7 @@ def test_a_folder_of_other_settings_is_only_replaced_with_overwrite(
 
 @pytest.mark.parametrize("with_settings", [True, False])
 def test_a_folder_of_other_text_is_only_replaced_with_overwrite(
-    tmp_path: Path, finished: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs, with_settings: bool
+    tmp_path: Path, finished: Path, texts: Texts, parallel_text: Pairs, with_settings: bool
 ) -> None:
     """Older versions wrote no settings, but the manifest has the files."""
     folder = shutil.copytree(finished, tmp_path / "data")
@@ -405,7 +389,7 @@ def test_a_folder_of_other_text_is_only_replaced_with_overwrite(
     assert prepare(folder, Preparation(*longer, vocab_size=400), overwrite=True)["pairs_read"] == 17
 
 
-def test_labels_must_fit(tmp_path: Path, texts: tuple[ParallelText, ParallelText]) -> None:
+def test_labels_must_fit(tmp_path: Path, texts: Texts) -> None:
     labels = tmp_path / "labels"
 
     def attempt(content: str, repeat: dict[str, int]) -> None:
@@ -424,25 +408,15 @@ def test_labels_must_fit(tmp_path: Path, texts: tuple[ParallelText, ParallelText
         prepare(tmp_path / "data", Preparation(*texts, vocab_size=400, repeat={"a": 2}))
 
 
-def test_command(
-    tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command(tmp_path: Path, texts: Texts, parallel_text: Pairs, capsys: pytest.CaptureFixture[str]) -> None:
     table = tmp_path / "more.tsv"
     table.write_text("".join(f"{source}\t{target}\n" for source, target in parallel_text[:2]), encoding="utf-8")
     sides = [str(side[0]) for side in (texts[0].source, texts[0].target, texts[1].source, texts[1].target)]
     flags = itertools.chain.from_iterable(
         zip(("--source", "--target", "--valid-source", "--valid-target"), sides, strict=True)
     )
-    arguments = [
-        "prepare",
-        str(tmp_path / "data"),
-        *flags,
-        "--pairs",
-        str(table),
-        "--vocab-size",
-        "400",
-        "--no-duplicates",
-    ]
+    arguments = ["prepare", str(tmp_path / "data"), *flags, "--pairs", str(table), "--vocab-size", "400"]
+    arguments.append("--no-duplicates")
     assert main(arguments) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["dropped"] == {"duplicate": 2}
