@@ -24,6 +24,7 @@ from core.model.preset_configs import PRESETS
 from core.text.dictionary_tokenizer import DictionaryTokenizer
 from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
+from tests.core.formats.ctranslate2_models import random_checkpoint
 from tests.core.formats.marian_models import Pairs, short_pairs, without_padding, write_model
 from tests.core.formats.small_models import LEARNED
 from tests.lazy_imports import transformers
@@ -50,17 +51,6 @@ SHAPES: dict[str, dict[str, Any]] = {
     "target's matrix": {"tied": "target"},
     "untied": {"tied": "none"},
 }
-
-
-def random_checkpoint(tokenizer: SentencePieceTokenizer, **changes: Any) -> Checkpoint:
-    """A model with random weights, norms and biases included."""
-    with torch.random.fork_rng():
-        torch.manual_seed(3)
-        model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, **changes)).eval()
-        model.requires_grad_(False)
-        for parameter in model.parameters():
-            parameter.add_(0.2 * torch.randn_like(parameter))
-    return Checkpoint(model, tokenizer)
 
 
 def batches(
