@@ -10,6 +10,7 @@ import pytest
 from core.formats.checkpoint import CheckpointError, load_checkpoint
 from core.formats.opening import as_sources, is_own, own_file
 from core.formats.source_files import open_source
+from tests.core.checkpoints import assert_not_loaded
 
 
 def test_a_checkpoint_of_headlight_is_found_in_a_folder_and_in_an_archive(
@@ -50,8 +51,7 @@ def test_a_safetensors_file_of_another_project_alone_is_named_as_such(tmp_path: 
     with open_source([path]) as files:
         found = own_file(files)
     assert found == path
-    with pytest.raises(CheckpointError, match="weights is a safetensors file but not a Headlight checkpoint"):
-        load_checkpoint(path)
+    assert_not_loaded(path, "weights is a safetensors file but not a Headlight checkpoint")
 
 
 def test_several_checkpoints_of_headlight_in_one_folder_are_named(tiny_checkpoint: Path, tmp_path: Path) -> None:

@@ -31,6 +31,11 @@ def shapes_of(path: Path) -> dict[str, tuple[int, ...]]:
         return dict(weights.shapes)
 
 
+def assert_refused(path: Path, message: str) -> None:
+    with pytest.raises(CheckpointError, match=message):
+        shapes_of(path)
+
+
 @pytest.mark.parametrize("legacy", [False, True])
 def test_weight_files_are_read(legacy: bool, tmp_path: Path) -> None:
     state = {"a": torch.randn(3, 4).half(), "b": torch.randn(5, 2).T}
@@ -83,8 +88,7 @@ def test_nothing_is_executed(
 )
 def test_only_tensors_by_name_are_read(state: Any, message: str, tmp_path: Path) -> None:
     torch.save(state, tmp_path / "model.bin")
-    with pytest.raises(CheckpointError, match=message):
-        shapes_of(tmp_path / "model.bin")
+    assert_refused(tmp_path / "model.bin", message)
 
 
 def repacked(path: Path, compression: int = zipfile.ZIP_STORED, **changes: bytes) -> Path:
@@ -102,8 +106,7 @@ def test_a_compressed_pytorch_file_is_refused(tmp_path: Path) -> None:
     torch.save({"a": torch.zeros(1_000_000)}, tmp_path / "model.bin")
     packed = repacked(tmp_path / "model.bin", zipfile.ZIP_DEFLATED)
     assert packed.stat().st_size < 100_000
-    with pytest.raises(CheckpointError, match=r"is compressed or larger than the file, expected tensors as"):
-        shapes_of(packed)
+    assert_refused(packed, r"is compressed or larger than the file, expected tensors as")
 
 
 def test_an_archive_on_several_disks_is_refused(tmp_path: Path) -> None:
@@ -111,42 +114,37 @@ def test_an_archive_on_several_disks_is_refused(tmp_path: Path) -> None:
     torch.save({"a": torch.zeros(2)}, tmp_path / "model.bin")
     data = (tmp_path / "model.bin").read_bytes()
     (tmp_path / "model.bin").write_bytes(data[:-22] + struct.pack("<4sLQL", b"PK\6\7", 1, 0, 1) + data[-22:])
-    with pytest.raises(CheckpointError, match=r"^model.bin is a damaged or unusual zip archive: .* multiple disks"):
-        shapes_of(tmp_path / "model.bin")
+    assert_refused(tmp_path / "model.bin", r"^model.bin is a damaged or unusual zip archive: .* multiple disks")
 
 
 def test_a_storage_shorter_than_declared_is_not_read_beyond_the_file(tmp_path: Path) -> None:
     torch.save({"a": torch.zeros(1_000_000)}, tmp_path / "model.bin")
-    with pytest.raises(CheckpointError, match=r"damaged"):
-        shapes_of(repacked(tmp_path / "model.bin", **{"0": b"1234"}))
+    assert_refused(repacked(tmp_path / "model.bin", **{"0": b"1234"}), r"damaged")
 
 
 def test_a_shape_that_lies_takes_no_memory(tmp_path: Path) -> None:
     torch.save({"a": torch.zeros(1).expand(10**12)}, tmp_path / "model.bin")
-    with pytest.raises(CheckpointError, match=r"up to 'a' have 4000000000000 bytes, the whole file \d+: it is damaged"):
-        shapes_of(tmp_path / "model.bin")
+    assert_refused(tmp_path / "model.bin", r"up to 'a' have 4000000000000 bytes, the whole file \d+: it is damaged")
     header = json.dumps({"a": {"dtype": "F32", "shape": [10**12], "data_offsets": [0, 4 * 10**12]}}).encode()
     (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(100))
-    with pytest.raises(CheckpointError, match=r"^model.safetensors is cut off, damaged or not a safetensors file"):
-        shapes_of(tmp_path / "model.safetensors")
+    assert_refused(tmp_path / "model.safetensors", r"^model.safetensors is cut off, damaged or not a safetensors file")
     (tmp_path / "model.safetensors").write_bytes((2**40).to_bytes(8, "little") + b"{" + bytes(100))
-    with pytest.raises(CheckpointError, match=r"declares a header of 1099511627776 bytes, at most 4194304 are read"):
-        shapes_of(tmp_path / "model.safetensors")
+    assert_refused(
+        tmp_path / "model.safetensors", r"declares a header of 1099511627776 bytes, at most 4194304 are read"
+    )
 
 
 def test_a_name_that_occurs_twice_is_refused(tmp_path: Path) -> None:
     entries = (f'"a": {{"dtype": "F32", "shape": [1], "data_offsets": [{start}, {start + 4}]}}' for start in (0, 4))
     header = f"{{{', '.join(entries)}}}".encode()
     (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
-    with pytest.raises(CheckpointError, match=r"^model.safetensors is cut off, damaged or not a safetensors file"):
-        shapes_of(tmp_path / "model.safetensors")
+    assert_refused(tmp_path / "model.safetensors", r"^model.safetensors is cut off, damaged or not a safetensors file")
 
 
 def test_a_large_pickle_is_refused(tmp_path: Path) -> None:
     torch.save({"a": torch.zeros(2)}, tmp_path / "model.bin")
     large = repacked(tmp_path / "model.bin", data_pkl=bytes(17 * 2**20))
-    with pytest.raises(CheckpointError, match=r"data.pkl' has 17825792 bytes, at most 16777216 are read$"):
-        shapes_of(large)
+    assert_refused(large, r"data.pkl' has 17825792 bytes, at most 16777216 are read$")
 
 
 @pytest.mark.parametrize("legacy", [False, True])

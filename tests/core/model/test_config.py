@@ -28,6 +28,11 @@ def config(**changes: Any) -> TransformerConfig:
     return TransformerConfig(**{"vocab_size": 100, "d_model": 32, "num_heads": 4, **changes})
 
 
+def assert_invalid(message: str, **changes: Any) -> None:
+    with pytest.raises(ValueError, match=message):
+        config(**changes)
+
+
 @pytest.mark.parametrize(("preset", "expected"), [("base", 63_082_496), ("big", 214_245_376)])
 def test_parameters_of_the_papers_models(preset: str, expected: int) -> None:
     assert num_parameters(PRESETS[preset]) == expected
@@ -102,15 +107,13 @@ def test_is_frozen() -> None:
 @pytest.mark.parametrize("name", [*SIZES, *OPTIONAL_SIZES])
 def test_sizes_are_positive_integers(name: str) -> None:
     for value in (0, -1, 8.0, "8", True):
-        with pytest.raises(ValueError, match=rf"^{name} \({value!r}\) must be a positive integer$"):
-            config(**{name: value})
+        assert_invalid(rf"^{name} \({value!r}\) must be a positive integer$", **{name: value})
 
 
 @pytest.mark.parametrize(("name", "most"), MAX_SIZES.items())
 def test_sizes_have_a_bound(name: str, most: int) -> None:
     for value in (most + 1, 2**64, 10**400, 10**5000):
-        with pytest.raises(ValueError, match=rf"^{name} \({shown(value)}\) must be at most {most}$"):
-            config(**{name: value})
+        assert_invalid(rf"^{name} \({shown(value)}\) must be at most {most}$", **{name: value})
 
 
 def test_every_integer_of_the_configuration_has_a_bound() -> None:
@@ -131,8 +134,10 @@ def test_the_largest_configuration_has_shapes() -> None:
 
 def test_positions_begin_near_the_first() -> None:
     assert config(position_offset=MAX_POSITION_OFFSET - 1)
-    with pytest.raises(ValueError, match=rf"^position_offset \({MAX_POSITION_OFFSET}\) must be an integer from 0 to "):
-        config(position_offset=MAX_POSITION_OFFSET)
+    assert_invalid(
+        rf"^position_offset \({MAX_POSITION_OFFSET}\) must be an integer from 0 to ",
+        position_offset=MAX_POSITION_OFFSET,
+    )
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
@@ -141,68 +146,59 @@ def test_the_heads_of_a_stack_have_a_bound(stack: str) -> None:
     heads, layers = 128, {f"num_{stack}_layers": MAX_HEADS // 128}
     widths = {"num_heads": heads, "d_k": 1, "d_v": 1}
     assert config(**widths, **layers)
-    with pytest.raises(
-        ValueError, match=rf"^the {stack} has 33 layers of 128 heads, 4224 in all: at most {MAX_HEADS} "
-    ):
-        config(**widths, **{f"num_{stack}_layers": MAX_HEADS // 128 + 1})
+    assert_invalid(
+        rf"^the {stack} has 33 layers of 128 heads, 4224 in all: at most {MAX_HEADS} ",
+        **widths,
+        **{f"num_{stack}_layers": MAX_HEADS // 128 + 1},
+    )
 
 
 def test_the_height_of_a_picture_has_a_bound() -> None:
     assert config(patch_size=32, patch_rows=32)
-    with pytest.raises(
-        ValueError, match=rf"^patch_size \* patch_rows \(32 \* 33\) must be at most {MAX_PICTURE_HEIGHT}: "
-    ):
-        config(patch_size=32, patch_rows=33)
+    assert_invalid(
+        rf"^patch_size \* patch_rows \(32 \* 33\) must be at most {MAX_PICTURE_HEIGHT}: ", patch_size=32, patch_rows=33
+    )
 
 
 @pytest.mark.parametrize("name", SIZES)
 def test_sizes_are_not_none(name: str) -> None:
-    with pytest.raises(ValueError, match=rf"^{name} \(None\) must be a positive integer$"):
-        config(**{name: None})
+    assert_invalid(rf"^{name} \(None\) must be a positive integer$", **{name: None})
 
 
 @pytest.mark.parametrize("name", ["num_heads", "num_decoder_heads"])
 @pytest.mark.parametrize("widths", [{}, {"d_k": 8}, {"d_v": 8}])
 def test_heads_share_the_width_equally(name: str, widths: dict[str, int]) -> None:
-    with pytest.raises(
-        ValueError, match=rf"^d_model \(32\) must be divisible by {name} \(5\), or give both d_k and d_v$"
-    ):
-        config(**{name: 5}, **widths)
+    assert_invalid(
+        rf"^d_model \(32\) must be divisible by {name} \(5\), or give both d_k and d_v$", **{name: 5}, **widths
+    )
 
 
 @pytest.mark.parametrize("value", [-0.1, 1, 1.0, float("nan"), float("inf"), "0.1", None, True])
 def test_dropout_is_a_probability_below_one(value: object) -> None:
-    with pytest.raises(
-        ValueError, match=rf"^dropout \({value!r}\) must be a number from 0 up to, but not including, 1$"
-    ):
-        config(dropout=value)
+    assert_invalid(rf"^dropout \({value!r}\) must be a number from 0 up to, but not including, 1$", dropout=value)
 
 
 @pytest.mark.parametrize("value", ["rotary", None, ["learned"]])
 def test_positions_are_of_a_known_kind(value: object) -> None:
-    with pytest.raises(ValueError, match=r"^positions \(.*\) must be 'sinusoidal', 'learned' or 'relative'$"):
-        config(positions=value)
+    assert_invalid(r"^positions \(.*\) must be 'sinusoidal', 'learned' or 'relative'$", positions=value)
 
 
 def test_sinusoids_come_in_pairs() -> None:
-    with pytest.raises(
-        ValueError, match=r"^d_model \(33\) must be even: sinusoidal positions come in pairs of sine and cosine$"
-    ):
-        config(d_model=33, num_heads=3)
+    assert_invalid(
+        r"^d_model \(33\) must be even: sinusoidal positions come in pairs of sine and cosine$", d_model=33, num_heads=3
+    )
     assert config(d_model=33, num_heads=3, positions="learned").d_model == 33
 
 
 @pytest.mark.parametrize("name", ["pad_id", "bos_id", "eos_id"])
 @pytest.mark.parametrize("value", [-1, 100, 5.0, None, True])
 def test_special_tokens_are_in_the_vocabulary(name: str, value: object) -> None:
-    with pytest.raises(ValueError, match=rf"^{name} \({value!r}\) must be an integer from 0 to vocab_size - 1 \(99\)$"):
-        config(**{name: value})
+    assert_invalid(rf"^{name} \({value!r}\) must be an integer from 0 to vocab_size - 1 \(99\)$", **{name: value})
 
 
 @pytest.mark.parametrize("ids", [{"pad_id": 2}, {"eos_id": 0}])
 def test_padding_is_not_the_end(ids: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=r"^pad_id \((\d)\) and eos_id \(\1\) must differ: every source ends"):
-        config(**ids)
+    assert_invalid(r"^pad_id \((\d)\) and eos_id \(\1\) must differ: every source ends", **ids)
 
 
 @pytest.mark.parametrize("ids", [{"pad_id": 1}, {"bos_id": 2}])
@@ -215,58 +211,53 @@ def test_the_start_may_be_another_special_token(ids: dict[str, int]) -> None:
 def test_choices_are_named(name: str, choices: Any) -> None:
     first, *rest = map(repr, get_args(choices))
     for value in ("other", None, True, ["post"]):
-        with pytest.raises(ValueError, match=rf"^{name} \(.*\) must be {first}.* or {re.escape(rest[-1])}$"):
-            config(**{name: value})
+        assert_invalid(rf"^{name} \(.*\) must be {first}.* or {re.escape(rest[-1])}$", **{name: value})
 
 
 @pytest.mark.parametrize("name", SWITCHES)
 def test_switches_are_booleans(name: str) -> None:
     for value in (None, 1, "yes"):
-        with pytest.raises(ValueError, match=rf"^{name} \({value!r}\) must be True or False$"):
-            config(**{name: value})
+        assert_invalid(rf"^{name} \({value!r}\) must be True or False$", **{name: value})
 
 
 @pytest.mark.parametrize("value", [0.0, -1e-5, 1.5, float("nan"), 1, "1e-5", None])
 def test_the_epsilon_is_small_and_positive(value: object) -> None:
-    with pytest.raises(ValueError, match=rf"^norm_eps \({value!r}\) must be a number above 0 and at most 1$"):
-        config(norm_eps=value)
+    assert_invalid(rf"^norm_eps \({value!r}\) must be a number above 0 and at most 1$", norm_eps=value)
 
 
 def test_learned_positions_have_no_offset() -> None:
-    with pytest.raises(ValueError, match=r"^position_offset \(2\) must be 0 for learned positions: leave out"):
-        config(positions="learned", position_offset=2)
-    with pytest.raises(ValueError, match=r"^position_offset \(-1\) must be an integer from 0 to \d+$"):
-        config(position_offset=-1)
+    assert_invalid(
+        r"^position_offset \(2\) must be 0 for learned positions: leave out", positions="learned", position_offset=2
+    )
+    assert_invalid(r"^position_offset \(-1\) must be an integer from 0 to \d+$", position_offset=-1)
 
 
 @pytest.mark.parametrize("tied", ["all", "inputs"])
 def test_two_vocabularies_have_two_embeddings(tied: str) -> None:
-    with pytest.raises(
-        ValueError,
-        match=rf"^target_vocab_size \(90\) needs a target embedding of its own: tied \('{tied}'\) must be 'target' or",
-    ):
-        config(target_vocab_size=90, tied=tied)
+    assert_invalid(
+        rf"^target_vocab_size \(90\) needs a target embedding of its own: tied \('{tied}'\) must be 'target' or",
+        target_vocab_size=90,
+        tied=tied,
+    )
 
 
 def test_ids_are_of_their_side() -> None:
     two = {"target_vocab_size": 120, "tied": "target"}
     assert config(**two, bos_id=119, forced_first_id=110, never_ids=[119]).never_ids == (119,)
     for name in ("pad_id", "eos_id"):  # of both sides
-        with pytest.raises(ValueError, match=rf"^{name} \(110\) must be an integer from 0 to vocab_size - 1 \(99\)$"):
-            config(**two, **{name: 110})
+        assert_invalid(rf"^{name} \(110\) must be an integer from 0 to vocab_size - 1 \(99\)$", **two, **{name: 110})
     for name in ("source_prefix", "source_suffix"):
-        with pytest.raises(ValueError, match=rf"^{name} \(110\) must be an integer from 0 to vocab_size - 1 \(99\)$"):
-            config(**two, **{name: (5, 110)})
+        assert_invalid(
+            rf"^{name} \(110\) must be an integer from 0 to vocab_size - 1 \(99\)$", **two, **{name: (5, 110)}
+        )
     for changes in ({"bos_id": 120}, {"forced_first_id": 120}, {"never_ids": (120,)}):
-        with pytest.raises(ValueError, match=r" \(120\) must be an integer from 0 to target_vocab_size - 1 \(119\)$"):
-            config(**two, **changes)
+        assert_invalid(r" \(120\) must be an integer from 0 to target_vocab_size - 1 \(119\)$", **two, **changes)
 
 
 @pytest.mark.parametrize("value", [None, 5, "ab", {5: 6}, [0] * 2000])
 @pytest.mark.parametrize("name", ID_LISTS)
 def test_lists_of_ids_are_short_lists(name: str, value: object) -> None:
-    with pytest.raises(ValueError, match=rf"^{name} \(.*\) must be a tuple of at most 1024 token ids$"):
-        config(**{name: value})
+    assert_invalid(rf"^{name} \(.*\) must be a tuple of at most 1024 token ids$", **{name: value})
 
 
 @pytest.mark.parametrize(
@@ -279,8 +270,7 @@ def test_lists_of_ids_are_short_lists(name: str, value: object) -> None:
     ],
 )
 def test_images_have_no_source_tokens(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        config(**changes)
+    assert_invalid(message, **changes)
 
 
 @pytest.mark.parametrize(
@@ -294,8 +284,7 @@ def test_images_have_no_source_tokens(changes: dict[str, Any], message: str) -> 
     ],
 )
 def test_a_mask_token_fits_the_decoder_without_causal_mask(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        config(**changes)
+    assert_invalid(message, **changes)
 
 
 def test_presets_have_the_papers_architecture() -> None:
