@@ -18,7 +18,7 @@ from torch import Tensor
 from core.files.budget import MAX_HEADER_BYTES, MAX_TOKENIZER_BYTES
 from core.files.file_writing import NotWrittenError, kind_of, reading, write_atomically
 from core.files.strict_json import json_text
-from core.formats.refused_formats import refuse_adapter, refuse_file
+from core.formats.refused_files import refuse_adapter, refuse_file
 from core.formats.untrusted_parameters import ADVICE, CheckpointError, as_parameter, fill_model, meta_model
 from core.model import Transformer
 from core.model.config import TransformerConfig

@@ -19,7 +19,8 @@ from core.formats import (
 )
 from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.pickle_sizes import ForeignCallError
-from core.formats.refused_formats import refuse_by_name, refuse_wrapper
+from core.formats.refused_files import refuse_wrapper
+from core.formats.refused_formats import refuse_by_name
 from core.formats.source_files import SourceFiles, open_source
 from core.formats.weight_files import load_pytorch
 

@@ -16,7 +16,7 @@ from core.formats import huggingface
 from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.opennmt_tokenizer import BLANK, read_tokenizer, transforms
 from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content
-from core.formats.refused_formats import refuse_wrapper
+from core.formats.refused_files import refuse_wrapper
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.untrusted_parameters import fill_model, meta_model

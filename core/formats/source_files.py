@@ -14,7 +14,7 @@ from core.files.budget import MAX_ENTRIES, MAX_SMALL_FILE, check_unpacked
 from core.files.damaged_archives import DAMAGE
 from core.files.file_writing import kind_of, reading, writing
 from core.formats.checkpoint import ADVICE, CheckpointError
-from core.formats.refused_formats import refuse_file
+from core.formats.refused_files import refuse_file
 from core.text.text_files import NotTextError, require_utf8
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from torch import Tensor
 from core.files.budget import MAX_COPIES, MAX_PICKLE_BYTES, shown
 from core.formats.checkpoint import ADVICE, CheckpointError, check_header
 from core.formats.pickle_sizes import ForeignCallError, check_pickle
-from core.formats.refused_formats import refuse_wrapper
+from core.formats.refused_files import refuse_wrapper
 from core.formats.source_files import archive_errors
 from core.formats.tensor_archives import check_archive, is_pickle
 from core.formats.weights import FLOATS, Weights, in_memory, unknown_type

@@ -1,0 +1,81 @@
+"""Single files of other programs that are recognised only to be refused by name."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from torch import Tensor
+
+from core.files.budget import MAX_HEADER_BYTES
+from core.files.file_writing import reading
+from core.formats.untrusted_parameters import CheckpointError
+
+START_BYTES = 64
+IN_PYTORCH = "Headlight reads parameters of PyTorch: give model.safetensors or pytorch_model.bin of the same model"
+# Beginnings of files, what they are, and what to do.
+BEGINNINGS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
+    (
+        re.compile(rb"version https://git-lfs\.github\.com/spec/v1\s"),
+        "a Git LFS pointer, a few lines in place of the file",
+        "run `git lfs pull` in the repository that it is from, or download the file itself",
+    ),
+    (re.compile(rb"GGUF"), "a model for llama.cpp (GGUF)", IN_PYTORCH),
+    (re.compile(rb"\x89HDF\r\n\x1a\n"), "a file of Keras or TensorFlow (HDF5)", IN_PYTORCH),
+    (re.compile(rb".{4}TFL3", re.DOTALL), "a model of TensorFlow Lite", IN_PYTORCH),
+    (re.compile(rb"\x08\x01[\x12\x1a](?!.{5}\{)", re.DOTALL), "a SavedModel of TensorFlow", IN_PYTORCH),
+    (
+        re.compile(rb"\x08[\x02-\x14](\x12|\x1a|\x22|\x28|\x32|\x3a|\x42)(?!.{5}\{)", re.DOTALL),
+        "a model in ONNX, a graph of operations without the names of the parts",
+        IN_PYTORCH,
+    ),
+    (re.compile(rb"[\x81-\x8f][\xa1-\xbf]\w+[\x80-\x8f\xde]"), "a file of Flax (msgpack)", IN_PYTORCH),
+)
+ADAPTER = re.compile(rb'[."](lora_[AB]|lora_embedding_[AB]|lora_magnitude_vector)[."]')
+# Keys of the parameters in the files that trainings write.
+WRAPPERS = ("model_state_dict", "state_dict", "model", "module", "net", "network", "ema")
+PROGRAMS = {"opt", "args", "cfg"}  # keys beside "model" in files of OpenNMT-py and fairseq, which say more themselves
+LIGHTNING = "pytorch-lightning_version"
+
+
+def refuse_file(path: Path, name: str) -> None:
+    """Refuse a pointer of Git LFS, or a file of a program whose models Headlight does not read, by its beginning."""
+    with reading(path), open(path, "rb") as file:
+        start = file.read(START_BYTES)
+    for beginning, what, advice in BEGINNINGS:
+        if beginning.match(start):
+            raise CheckpointError(f"{name} is {what}: {advice}")
+
+
+def refuse_adapter(path: Path, name: str) -> None:
+    """Refuse a safetensors file whose tensors have the names of a LoRA adapter."""
+    with open(path, "rb") as file:
+        start = file.read(9)
+        if start[8:] == b"{" and ADAPTER.search(file.read(min(int.from_bytes(start[:8], "little"), MAX_HEADER_BYTES))):
+            raise CheckpointError(adapter_refusal(name, None))
+
+
+def refuse_wrapper(content: object, name: str) -> None:
+    """Refuse the contents of a PyTorch file of a training that has a dictionary of tensors under a usual key."""
+    if not isinstance(content, Mapping):
+        return
+    values = cast("Mapping[Any, Any]", content)
+    for key in WRAPPERS:
+        inner = None if key == "model" and not PROGRAMS.isdisjoint(values) else values.get(key)
+        if isinstance(inner, Mapping) and any(
+            isinstance(value, Tensor) for value in cast("Mapping[Any, Any]", inner).values()
+        ):
+            by = " by PyTorch Lightning" if LIGHTNING in values else ""
+            raise CheckpointError(
+                f"{name} is a checkpoint of a training{by}, which has the parameters under {key!r}: `python -m "
+                f"core inspect FILE --draft config.json` writes a description to fill in, with which it opens"
+            )
+
+
+def adapter_refusal(label: str, base: object) -> str:
+    """Why an adapter is not read, and what to do."""
+    of = f" of {base!r:.60}" if isinstance(base, str) else ""
+    return (
+        f"{label} is a LoRA adapter{of}, which only changes the parameters of another model: merge the two, "
+        f"model.merge_and_unload().save_pretrained(FOLDER) in PEFT, and give that folder with the tokenizer's files"
+    )
