@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from core.cli import commands as cli
 from core.formats.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from core.formats.importing import import_checkpoint
-from core.results import Explanation, Hypothesis
+from core.results import Explanation, ScoredText
 from core.translator import Translator
 
 LEARNED = 9  # pairs that a model learns by heart; its tokenizer knows all
@@ -48,7 +48,7 @@ def assert_converted(source: Path, out: Path) -> Checkpoint:
     return again
 
 
-def explained(translator: Translator, text: str) -> tuple[Hypothesis, Explanation]:
+def explained(translator: Translator, text: str) -> tuple[ScoredText, Explanation]:
     """The translation of a text and its explanation, whose log-probabilities are those of the search."""
     best = translator.translate(text).hypotheses[0]
     explanation = translator.explain(text, best.token_ids)
