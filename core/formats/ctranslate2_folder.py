@@ -12,13 +12,11 @@ import numpy as np
 from torch import Tensor, nn
 
 from core.formats.checkpoint import Checkpoint
-from core.formats.marian_folder import is_normalised
 from core.formats.output_folder import (
     COMMON_VALUES,
     MAX_POSITIONS,
     README,
     new_folder,
-    penalty_difference,
     pieces_of,
     readme,
     require_values,
@@ -61,18 +59,14 @@ def write_ctranslate2(checkpoint: Checkpoint, path: Path) -> None:
         alpha=0.6 if config.penalty_formula == "paper" else 1,
         never=[[pieces[1][token_id]] for token_id in never],
     )
-    differences = [
-        penalty_difference(config),
-        "Tokens that are never generated: `suppress_sequences` names them, as the format does not hold them.",
-        "White space: Headlight makes single spaces of it before it splits a text.",
-    ]
-    if is_normalised(checkpoint):
-        differences.append("Punctuation: Headlight normalises it first, by the rules of Moses.")
+    difference = "Tokens that are never generated: `suppress_sequences` names them, as the format does not hold them."
+    punctuation = "Headlight normalises it first, by the rules of Moses."
+    text = readme(checkpoint, "A translation model for CTranslate2", code, difference, punctuation)
     with new_folder(path) as folder:
         save_ctranslate2(checkpoint.model, *pieces, folder)
         for name in (SOURCE_MODEL, TARGET_MODEL):
             (folder / name).write_bytes(files[name])
-        (folder / README).write_bytes(readme(checkpoint, "A translation model for CTranslate2", code, differences))
+        (folder / README).write_bytes(text)
 
 
 def _check_architecture(config: TransformerConfig) -> None:

@@ -23,7 +23,6 @@ from core.formats.output_folder import (
     MAX_POSITIONS,
     README,
     new_folder,
-    penalty_difference,
     pieces_of,
     readme,
     require_values,
@@ -97,19 +96,16 @@ def marian_files(checkpoint: Checkpoint) -> dict[str, bytes]:
         texts |= _tokenizer_files(checkpoint.tokenizer)
     dtype = storage_type(model)
     tensors = {name: tensor.to(dtype).contiguous() for name, tensor in marian_tensors(model).items()}
-    differences = [
-        penalty_difference(config),
-        "White space: Headlight makes single spaces of it before it splits a text.",
-        "Length: Headlight stops 50 tokens after the length of the source; here at `max_length`.",
-    ]
-    if is_normalised(checkpoint):
-        differences.append("Punctuation: Headlight normalises it, as `tokenizer.normalize` does when you call it.")
+    difference = "Length: Headlight stops 50 tokens after the length of the source; here at `max_length`."
+    punctuation = "Headlight normalises it, as `tokenizer.normalize` does when you call it."
     return {
         "config.json": _json(settings),
         "generation_config.json": _json(generation_settings(checkpoint)),
         "model.safetensors": safetensors.torch.save(tensors, {"format": "pt"}),
         **texts,
-        README: readme(checkpoint, "A translation model in Hugging Face's layout of Marian", CODE, differences),
+        README: readme(
+            checkpoint, "A translation model in Hugging Face's layout of Marian", CODE, difference, punctuation
+        ),
     }
 
 
@@ -200,11 +196,6 @@ def halves_parameters(model: Transformer) -> dict[str, Tensor]:
         elif any(part in name for part in WRITES):
             parameters[name] = parameter[order]
     return parameters
-
-
-def is_normalised(checkpoint: Checkpoint) -> bool:
-    """Whether punctuation is normalised before a text is split."""
-    return bool(getattr(checkpoint.tokenizer, "normalises", False))
 
 
 def _tokenizer_files(tokenizer: Tokenizer) -> dict[str, bytes]:

@@ -154,11 +154,17 @@ def storage_type(model: Transformer) -> torch.dtype:
     return torch.float32
 
 
-def readme(checkpoint: Checkpoint, title: str, code: str, differences: list[str]) -> bytes:
-    """Return the text of a README: code that translates with the model, how it differs from Headlight, and facts about
-    it.
+def readme(checkpoint: Checkpoint, title: str, code: str, difference: str, punctuation: str) -> bytes:
+    """Return the text of a README: code that translates with the model, how it differs from Headlight, in punctuation
+    only if that is normalised before a text is split, and facts about it.
     """
     known = model_facts(checkpoint.model, checkpoint.tokenizer, checkpoint.training)
+    differences = [
+        _penalty_difference(checkpoint.model.config),
+        "White space: Headlight makes single spaces of it before it splits a text.",
+        difference,
+        *([f"Punctuation: {punctuation}"] if getattr(checkpoint.tokenizer, "normalises", False) else []),
+    ]
     return "\n".join(
         [
             f"# {title}",
@@ -181,7 +187,7 @@ def readme(checkpoint: Checkpoint, title: str, code: str, differences: list[str]
     ).encode()
 
 
-def penalty_difference(config: TransformerConfig) -> str:
+def _penalty_difference(config: TransformerConfig) -> str:
     """Say how the length penalty of transformers and CTranslate2 differs."""
     if config.penalty_formula == "length":
         return "Length penalty: none. Log-probabilities are divided by length^alpha in both."
