@@ -109,12 +109,8 @@ def maps_table(maps: Mapping[int, AttentionMap], head: int) -> "pd.DataFrame":
     """Return every weight of one head at each step of `maps`."""
     import pandas as pd
 
-    tables: list[pd.DataFrame] = []
-    for step, attention in maps.items():
-        table = lines_table(attention, [head])
-        table.insert(0, "step", step)
-        tables.append(table)
-    return pd.concat(tables, ignore_index=True)
+    tables = {step: lines_table(attention, [head]) for step, attention in maps.items()}
+    return pd.concat(tables, names=["step"]).reset_index("step").reset_index(drop=True)
 
 
 def card(measured: Measurement, step: int, head: Head, on_sample: bool) -> None:

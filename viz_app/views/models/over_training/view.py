@@ -17,7 +17,7 @@ from viz_app.components.picture import picture
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
-from viz_app.controls.tables import decimals, show_table
+from viz_app.controls.tables import number_column, show_table
 from viz_app.controls.toolbar import kind_box
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing import ablation
@@ -259,12 +259,12 @@ def translations(training: OpenedTraining, measured: Measurement) -> None:
     """Draw the translations of all snapshots."""
     options = OverTrainingOptions()
     shown = FollowedSentence([measured.sentence.readings[each] for each in measured.steps], options)
-    config = {
-        "step": st.column_config.NumberColumn(tr("Step"), format="localized", width=80),
-        "translation": st.column_config.TextColumn(tr("Own translation")),
-        "log_prob": st.column_config.NumberColumn(tr("Log-probability of the last one"), **decimals(2), width=200),
+    columns = {
+        "step": number_column(tr("Step"), 0, width=80),
+        "translation": tr("Own translation"),
+        "log_prob": number_column(tr("Log-probability of the last one"), 2, width=200),
     }
-    show_table(shown.table(), height="content", column_config=config)
+    show_table(shown.table(), height="content", columns=columns)
     recorded = Call("sentence", FollowedSentence, (measurement.readings_call(training, measured), options))
     downloads("trained-translations", call=lambda: recorded.returning(shown).then("table"))
 

@@ -5,7 +5,7 @@ import streamlit as st
 
 from core.analysis.recorded_call import Call
 from viz_app.controls.downloads import downloads
-from viz_app.controls.tables import decimals, show_table
+from viz_app.controls.tables import number_column, show_table
 from viz_app.language import marked, tr
 from viz_app.views.paper.table2.training_costs import training_costs
 
@@ -31,24 +31,20 @@ def page() -> None:
         tr("**Table 2**: scores and cost of training, of the paper\u2019s models and of those that are shipped."),
         help=tr(ABOUT),
     )
-    number = st.column_config.NumberColumn
-    show_table(
-        found,
-        height="content",
-        column_config={
-            "model": tr("Model"),
-            "bleu_de": number(tr("BLEU, German"), **decimals(2)),
-            "bleu_fr": number(tr("BLEU, French"), **decimals(2)),
-            "exaflops_de": number(tr("Estimated, German"), **decimals(2)),
-            "exaflops_fr": number(tr("Estimated, French"), **decimals(2)),
-            "counted_exaflops": number(tr("Counted"), **decimals(3)),
-            "teraflops_per_second": number(tr("By time"), **decimals(2)),
-            "pairs": number(tr("Pairs"), **decimals(0), width=80),
-            "hours": number(tr("Hours"), **decimals(1)),
-            "devices": tr("Devices"),
-            "signature": tr("Signature"),
-        },
-    )
+    columns = {
+        "model": tr("Model"),
+        "bleu_de": number_column(tr("BLEU, German"), 2),
+        "bleu_fr": number_column(tr("BLEU, French"), 2),
+        "exaflops_de": number_column(tr("Estimated, German"), 2),
+        "exaflops_fr": number_column(tr("Estimated, French"), 2),
+        "counted_exaflops": number_column(tr("Counted"), 3),
+        "teraflops_per_second": number_column(tr("By time"), 2),
+        "pairs": number_column(tr("Pairs"), 0, width=80),
+        "hours": number_column(tr("Hours"), 1),
+        "devices": tr("Devices"),
+        "signature": tr("Signature"),
+    }
+    show_table(found, height="content", columns=columns)
     downloads("table-2", of_sentence=False, call=lambda: Call("table", training_costs).returning(found))
 
 
