@@ -6,10 +6,14 @@ from typing import Literal
 
 from torch import Tensor
 
-from core.analysis.declaration import Columns
+from core.analysis.declaration import FIRST, Columns, PicturedResult
+from core.analysis.pictures import Curve, Curves
+from core.analysis.tokens.words import readable_all
 from core.analysis.training_step.adam import AdamNumbers
 from core.analysis.training_step.weight_gradient import WeightGradient
 from core.model.training import LABEL_SMOOTHING
+from core.text.phrases import Number, Phrase, marked
+from core.trace import Head
 
 Part = Literal["tokens", "mask", "label", "gradient", "adam"]
 
@@ -36,7 +40,7 @@ class SmoothedLabel:
 
 
 @dataclass(frozen=True)
-class TrainingStep:
+class TrainingStep(PicturedResult):
     """One step of training on a pair. Of T predicted tokens, `</s>` last; log-probabilities are in nats.
 
     Attributes:
@@ -137,15 +141,46 @@ class TrainingStep:
                     "value": [*numbers.values()],
                 }
 
-    def summary(self) -> str:
-        """The loss, the step of the weight, and what it does to the sentence."""
-        weight, change = self.weight, self.adam.change.item()
-        log_probs = f"{sum(self.log_probs):.4f}, then {sum(self.log_probs_after):.4f}"
+    def pictures(self, at: Head) -> tuple[Curves]:
+        """The log-probability of each label before and after the step."""
+        places = range(len(self.predicted_tokens))
+        both = (marked("before"), self.log_probs), (marked("after"), self.log_probs_after)
         return (
-            f"loss {self.loss:.4f} per token, {self.loss_after:.4f} after step {self.step} with rate "
-            f"{self.rate:.3g}; log-probability of the target {log_probs}\n"
-            f"{weight.place}: gradient {weight.gradient:.4g}, from {weight.value:.6g} to {weight.value + change:.6g}"
+            Curves(
+                title=Phrase(marked("probability of each token before and after the step")),
+                axis=Phrase(marked("log-probability")),
+                below="",
+                curves=[
+                    Curve(name=Phrase(name), places=places, values=values, color=color, shape="both")
+                    for color, (name, values) in enumerate(both)
+                ],
+                names=list(zip(places, readable_all(self.predicted_tokens), strict=True)),
+            ),
         )
+
+    def answer(self, at: Head) -> Phrase:
+        """The loss, the step of the weight, and what it does to the sentence."""
+        weight = self.weight
+        return Phrase(
+            marked(
+                "Loss {loss} per token, {after} after step {step} with rate {rate}; log-probability of the target "
+                "{first}, then {then}. {weight}: gradient {gradient}, from {old} to {new}."
+            ),
+            loss=Number(self.loss, ".4f"),
+            after=Number(self.loss_after, ".4f"),
+            step=Number(self.step, ","),
+            rate=Number(self.rate, ".3g"),
+            first=Number(sum(self.log_probs), ".4f"),
+            then=Number(sum(self.log_probs_after), ".4f"),
+            weight=weight.place,
+            gradient=Number(weight.gradient, ".4g"),
+            old=Number(weight.value, ".6g"),
+            new=Number(weight.value + self.adam.change.item(), ".6g"),
+        )
+
+    def summary(self) -> str:
+        """The answer, for the command."""
+        return self.answer(FIRST)
 
 
 def smoothed_label(is_label: bool, vocab_size: int) -> float:

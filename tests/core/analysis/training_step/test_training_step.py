@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from core.analysis.declaration import FIRST
 from core.analysis.training_step import training_step as module
 from core.analysis.training_step.training_step import TrainingStepOptions, training_step
 from core.analysis.training_step.weight_gradient import trained_parameters
@@ -82,6 +83,7 @@ def test_it_is_a_step_of_pytorch(other: Translator) -> None:
     assert found.log_probs_after == pytest.approx(log_probs[1].tolist(), rel=1e-9)
     assert found.log_probs != found.log_probs_after
     assert found.gap < 1e-4
+    assert [curve.values for curve in found.pictures(FIRST)[0].curves] == [found.log_probs, found.log_probs_after]
     name, index = found.weight.name, found.weight.index
     assert found.weight.value == before.get_parameter(name)[index].item()
     expected = after.get_parameter(name)[index].item()

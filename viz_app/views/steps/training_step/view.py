@@ -2,13 +2,14 @@
 
 import streamlit as st
 
+from core.analysis.declaration import FIRST
 from core.analysis.training_step.step_numbers import TrainingStep
 from core.analysis.training_step.training_step import TrainingStepOptions
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme
-from viz_app.drawing.display_text import sentence_case
-from viz_app.language import marked, tr
+from viz_app.drawing.display_text import plain, sentence_case
+from viz_app.language import marked, tr, translated
 from viz_app.session import readings
 from viz_app.session.fields import part
 from viz_app.session.readings import Reading
@@ -78,6 +79,7 @@ def _steps(about: Reading, reference: str, found: TrainingStep, options: Trainin
         place.keep,
         key="training_walk",
     )
+    st.caption(plain(translated(found.answer(FIRST))))
     check_badge(
         tr("the gradient is right"),
         is_right(found),
