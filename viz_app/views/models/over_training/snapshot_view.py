@@ -110,7 +110,7 @@ def maps_table(maps: Mapping[int, AttentionMap], head: int) -> "pd.DataFrame":
     import pandas as pd
 
     tables = {step: lines_table(attention, [head]) for step, attention in maps.items()}
-    return pd.concat(tables, names=["step"]).reset_index("step").reset_index(drop=True)
+    return pd.concat(tables).reset_index(0, names="step").reset_index(drop=True)
 
 
 def card(measured: Measurement, step: int, head: Head, on_sample: bool) -> None:

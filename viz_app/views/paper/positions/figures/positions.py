@@ -163,13 +163,13 @@ def extrapolation(table: pd.DataFrame) -> Curves:
     """Plot the shares of `extrapolation_table` over the length of a text: each kind's mean, and a point a seed."""
     curves: list[Curve] = []
     for color, (preset, name) in enumerate(KINDS.items()):
-        runs = table.query(f"preset == '{preset}'")
-        mean = runs.groupby("letters")["exact"].mean()
-        letters, exact = runs["letters"].tolist(), runs["exact"].tolist()
-        line = {"places": mean.index.tolist(), "values": mean.tolist()}
+        runs, dash, says = table.query(f"preset == '{preset}'"), DASHES[color], f"{tr(name)}, {{x}}: {{y}}"
+        mean = runs.pivot_table("exact", "letters")
+        letters, means = (values.to_numpy().tolist() for values in (mean.index, mean["exact"]))
+        each, exact = (runs[column].to_numpy().tolist() for column in ("letters", "exact"))
         curves += [
-            Curve(name=tr(name), **line, color=color, dash=DASHES[color]),
-            Curve(name="", places=letters, values=exact, color=color, shape="points", says=f"{tr(name)}, {{x}}: {{y}}"),
+            Curve(name=tr(name), places=letters, values=means, color=color, dash=dash),
+            Curve(name="", places=each, values=exact, color=color, shape="points", says=says),
         ]
     end = [table.loc[table["in_training"], "letters"].max() + 0.5] * 2
     curves.append(Curve(name=tr("longest in training"), places=end, values=[0, 1], color=None, dash="dot", width=1))
