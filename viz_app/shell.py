@@ -1,8 +1,6 @@
 """The frame of every page: tour, navigation, checkpoint, and sentence."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -34,13 +32,6 @@ from viz_app.session.turns import own_turn
 
 FRAME = Path(__file__).parent / "frame"
 STYLES = FRAME.parents[1] / "core/drawing/sizes.css", FRAME / "style.css"
-
-
-def draw_script(view: View, step: dict[str, Any] | None, on_leave: Callable[[], None]) -> None:
-    """Let the browser do its part of the frame, with a step of the tour; call it when the model is loaded."""
-    from viz_app.components.frame_script import frame_script  # imports core
-
-    frame_script("" if view == VIEWS[0] else view.name, page_menu.link_names(view), step, on_leave)
 
 
 def draw_view(view: View, script: StreamlitPage, model: Model, reading: Reading | None, note: DeltaGenerator) -> None:
@@ -103,7 +94,10 @@ if tour_state.step is None:
         icon=":material/explore:",
         key="tour_again",
     )
-draw_script(view, tour.lead(scripts, script) if tour_state.step is not None else None, tour_state.leave)
+from viz_app.components.frame_script import frame_script  # noqa: E402 -- imports core: the model is loaded by now
+
+step = tour.lead(scripts, script) if tour_state.step is not None else None
+frame_script("" if view == VIEWS[0] else view.name, page_menu.link_names(view), step, tour_state.leave)
 missing = session_object(OpenModels).missing
 if model is not None and missing is not None:
     session_object(Current).model, session_object(Current).reading = model, None

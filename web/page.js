@@ -6,7 +6,7 @@
 /** @import { Texts } from "../core/drawing/texts.js" */
 /** @import { Figure1Model } from "../core/drawing/types" */
 
-import { element, spelled } from "../core/drawing/dom.js";
+import { element, meter, spelled } from "../core/drawing/dom.js";
 import { drawFigureOfHeads } from "../core/drawing/figure1_heads.js";
 import { exploreHeads } from "../core/drawing/head_explorer.js";
 import { decimal } from "../core/drawing/numbers.js";
@@ -228,11 +228,8 @@ function alternatives({ others }) {
   const list = element("ol");
   for (const [spans, logProb] of others) {
     const row = element("li");
-    const track = element("span", "chance");
-    const bar = element("i");
-    bar.style.width = `${100 * Math.exp(logProb)}%`;
-    track.append(bar);
-    row.append(...spelled(spans), element("span", "number", decimal(Math.exp(logProb), 3)), track);
+    const probability = element("span", "number", decimal(Math.exp(logProb), 3));
+    row.append(...spelled(spans), probability, meter(Math.exp(logProb)));
     list.append(row);
   }
   return list;

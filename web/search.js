@@ -59,11 +59,7 @@ export function beamSearch(model, memory, limit, { beamSize, lengthPenalty }) {
   return [...finished, ...live].slice(0, beamSize);
 }
 
-/**
- * Indices of the largest values, largest first.
- * @param {Float32Array} values
- * @param {number} count
- */
+/** Indices of the largest values, largest first. @param {Float32Array} values @param {number} count */
 export function best(values, count) {
   /** @type {number[]} */
   const found = [];

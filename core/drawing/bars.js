@@ -3,7 +3,7 @@
 
 /** @import { OnPlace } from "./dots.js" */
 
-import { asButton, chartFrame, followWidth, hover, legend } from "./chart.js";
+import { asButton, chartFrame, followWidth, legend } from "./chart.js";
 import { element, vector } from "./dom.js";
 import { pageScale } from "./shades.js";
 
@@ -42,7 +42,7 @@ export function drawBars(root, { name, axis, columns, series }, onPlace) {
         const place = { x: x(column) - width / 2, y: top, width, height: bottom - top };
         const mark = vector("rect", { ...place, class: isButton ? "mark" : "" });
         mark.style.fill = colors[color];
-        mark.append(hover(said));
+        mark.append(vector("title", {}, said));
         if (isButton) asButton(mark, said, false, { row, column }, onPlace);
         svg.append(mark);
         return isButton ? [mark] : [];

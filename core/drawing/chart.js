@@ -1,7 +1,7 @@
 // @ts-check
 // What charts share: a picture as wide as its place, with a scale from bottom to top and names below.
 
-import { element, focusedIn, group, moveInRows, restoreFocus, vector } from "./dom.js";
+import { act, element, focusedIn, group, moveInRows, restoreFocus, vector } from "./dom.js";
 import { decimal } from "./numbers.js";
 
 const [LEFT, RIGHT, TOP, BOTTOM] = [52, 12, 12, 28]; // pixels
@@ -86,17 +86,17 @@ export function plotFrame(root, height, { axis, below = "", names, ends, values,
   const y = (/** @type {number} */ value) => TOP + ((most - scaled(value)) / (most - least || 1)) * (bottom - TOP);
   for (const { place, name } of values) {
     svg.append(vector("path", { class: "rule", d: `M${left} ${y(place)}H${width - RIGHT}` }));
-    svg.append(text(name, { x: left - 6, y: y(place) + 4, "text-anchor": "end" }));
+    svg.append(vector("text", { x: left - 6, y: y(place) + 4, "text-anchor": "end" }, name));
   }
   const middle = (bottom + TOP) / 2;
-  svg.append(text(axis, { x: 12, y: middle, class: "axis", transform: `rotate(-90 12 ${middle})` }));
-  if (below) svg.append(text(below, { x: (width + left - RIGHT) / 2, y: height - 6, class: "axis" }));
+  svg.append(vector("text", { x: 12, y: middle, class: "axis", transform: `rotate(-90 12 ${middle})` }, axis));
+  if (below) svg.append(vector("text", { x: (width + left - RIGHT) / 2, y: height - 6, class: "axis" }, below));
   let free = 0;
   for (const { place, name } of names) {
     const half = (name.length * DIGIT) / 2;
     const middle = Math.min(x(place), width - half);
     if (middle - half < free) continue;
-    svg.append(text(name, { x: middle, y: bottom + 20, "text-anchor": "middle" }));
+    svg.append(vector("text", { x: middle, y: bottom + 20, "text-anchor": "middle" }, name));
     free = middle + half + DIGIT / 2;
   }
   return { svg, x, y };
@@ -111,30 +111,10 @@ export function plotFrame(root, height, { axis, below = "", names, ends, values,
  * @param {(place: { row: number, column: number }) => void} onClick
  */
 export function asButton(mark, name, isPressed, place, onClick) {
-  mark.setAttribute("role", "button");
   mark.setAttribute("aria-label", name);
   mark.setAttribute("aria-pressed", String(isPressed));
   Object.assign(mark.dataset, place);
-  mark.onclick = () => onClick(place);
-  mark.onkeydown = (event) => {
-    if (event.key !== "Enter" && event.key !== " ") return;
-    event.preventDefault();
-    onClick(place);
-  };
-}
-
-/** @param {string} content @param {Record<string, string | number>} attributes */
-export function text(content, attributes) {
-  const node = vector("text", attributes);
-  node.textContent = content;
-  return node;
-}
-
-/** The text that a pointer shows. @param {string} name */
-export function hover(name) {
-  const title = vector("title", {});
-  title.textContent = name;
-  return title;
+  act(mark, () => onClick(place));
 }
 
 /**

@@ -3,7 +3,7 @@
 
 /** @import { Dash } from "./types" */
 
-import { followWidth, legend, plotFrame, text, ticks } from "./chart.js";
+import { followWidth, legend, plotFrame, ticks } from "./chart.js";
 import { DASHES, stroke, vector } from "./dom.js";
 import { decimal, significant } from "./numbers.js";
 import { pageScale } from "./shades.js";
@@ -175,7 +175,7 @@ function readOut(svg, { curves, places, scale }, x, y) {
     const xText = names.get(place) ?? decimal(place, Number.isInteger(place) ? 0 : 3);
     const content = says.replace("{x}", xText).replace("{y}", significant(value, scale === "share"));
     const ring = vector("circle", { cx: x(place), cy: y(value), r: RING });
-    const line = text(content, { x: Number(svg.getAttribute("width")) - 4, y: 10, "text-anchor": "end" });
+    const line = vector("text", { x: Number(svg.getAttribute("width")) - 4, y: 10, "text-anchor": "end" }, content);
     layer.replaceChildren(ring, line);
   };
   svg.onpointerleave = ({ pointerType }) => {

@@ -25,12 +25,14 @@ export function element(tag, style = "", text = "") {
 /**
  * @template {keyof SVGElementTagNameMap} K
  * @param {K} tag
- * @param {Record<string, string | number>} attributes
+ * @param {Record<string, string | number>} [attributes]
+ * @param {string} [text]
  * @returns {SVGElementTagNameMap[K]}
  */
-export function vector(tag, attributes) {
+export function vector(tag, attributes = {}, text = "") {
   const node = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+  if (text) node.textContent = text;
   return node;
 }
 
@@ -46,11 +48,7 @@ export function button(style, first = false) {
   return node;
 }
 
-/**
- * A group of elements with a name for screen readers.
- * @param {string} style
- * @param {string} name
- */
+/** A group of elements with a name for screen readers. @param {string} style @param {string} name */
 export function group(style, name) {
   const node = element("div", style);
   node.setAttribute("role", "group");
@@ -87,6 +85,19 @@ export function filled(text, elements) {
     .split(/\{(\w+)\}/)
     .map((part, index) => (index % 2 ? elements[part] : part))
     .filter(Boolean);
+}
+
+/**
+ * A bar that fills a share of its track.
+ * @param {number} share
+ * @param {string} [style]
+ * @param {HTMLElement} [bar]
+ */
+export function meter(share, style = "chance", bar = element("i")) {
+  const track = element("span", style);
+  bar.style.width = `${100 * share}%`;
+  track.append(bar);
+  return track;
 }
 
 /** @param {readonly Span[]} spans */
@@ -139,6 +150,22 @@ export function stroke(attributes, color) {
   const path = vector("path", attributes);
   path.style.stroke = color;
   return path;
+}
+
+/** Make an element of an SVG a button. @param {SVGElement} node @param {() => void} action */
+export function act(node, action) {
+  node.setAttribute("role", "button");
+  node.onclick = action;
+  node.onkeydown = (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    action();
+  };
+}
+
+/** Whether a click on a link asks for no other window. @param {MouseEvent} event */
+export function isPlainClick({ button, altKey, ctrlKey, metaKey, shiftKey }) {
+  return !button && !altKey && !ctrlKey && !metaKey && !shiftKey;
 }
 
 /**

@@ -1,7 +1,7 @@
 // @ts-check
 // A number for each head over its layer, with the mean of each layer.
 
-import { asButton, chartFrame, followWidth, hover } from "./chart.js";
+import { asButton, chartFrame, followWidth } from "./chart.js";
 import { vector } from "./dom.js";
 import { pageScale } from "./shades.js";
 import { tr } from "./texts.js";
@@ -37,14 +37,14 @@ export function drawDots(root, { name, axis, dots, layers }, onPlace) {
       return own.length ? [`${x(layer)} ${y(own.reduce((sum, dot) => sum + dot.value, 0) / own.length)}`] : [];
     });
     const mean = vector("path", { class: "mean", d: means.length ? `M${means.join("L")}` : "" });
-    mean.append(hover(tr("mean of the layer")));
+    mean.append(vector("title", {}, tr("mean of the layer")));
     svg.append(mean);
     const colors = pageScale(root, "heads");
     const marks = dots.map((dot, column) => {
       const place = { cx: x(dot.layer + SPREAD * ((dot.head + 0.5) / heads - 0.5)), cy: y(dot.value) };
       const mark = vector("circle", { ...place, r: dot.marked ? 6.5 : 4, class: "mark" });
       mark.style.fill = colors[dot.head % colors.length];
-      mark.append(hover(dot.name));
+      mark.append(vector("title", {}, dot.name));
       asButton(mark, dot.name, dot.marked, { row: 0, column }, onPlace);
       return mark;
     });

@@ -67,7 +67,7 @@ def axis_words(attention: AttentionMap, translate: Callable[[str], str] = str) -
 
     Returns:
         `query` and `key`: the spans of each row's and each column's word; `predicted`: in the decoder, the spans of the
-            word that each row predicts, else None; `titles`: the meaning of each axis.
+        word that each row predicts, else None; `titles`: the meaning of each axis.
     """
     query_title, key_title = TITLES[attention.kind]
     return {

@@ -5,7 +5,7 @@
 /** @import { Item } from "./figure1_parts.js" */
 /** @import { Figure1Data, Figure1Drawing, Figure1Events, Stack } from "./types" */
 
-import { element, focusedIn, vector } from "./dom.js";
+import { act, element, focusedIn, isPlainClick, vector } from "./dom.js";
 import { nextStop } from "./figure1_keys.js";
 import { addressOf, partOf } from "./figure1_links.js";
 import { layoutFigure } from "./figure1_layout.js";
@@ -16,7 +16,6 @@ import {
   fontOf,
   hatching,
   headPicture,
-  hint,
   label,
   map,
   mark,
@@ -145,11 +144,11 @@ function drawn(state, item) {
   if (type === "option" || (part && link)) {
     const anchor = vector("a", { class: "part" });
     if (part) anchor.setAttribute("aria-label", part.name);
-    if (part) anchor.append(hint(part.name));
+    if (part) anchor.append(vector("title", {}, part.name));
     anchor.append(node);
     anchor.onclick = (event) => follow(state, anchor, event);
     node = anchor;
-  } else if (part) node.append(hint(part.name));
+  } else if (part) node.append(vector("title", {}, part.name));
   if (type === "fold") act(node, () => toggle(state, /** @type {Stack} */ (stack), /** @type {number} */ (layer)));
   if (type === "word") act(node, () => pick(state, item));
   node.setAttribute("data-key", key);
@@ -187,17 +186,6 @@ function figure(state, item) {
   }
 }
 
-/** @param {SVGElement} node @param {() => void} action */
-function act(node, action) {
-  node.setAttribute("role", "button");
-  node.addEventListener("click", action);
-  node.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" && event.key !== " ") return;
-    event.preventDefault();
-    action();
-  });
-}
-
 /** @param {State} state @param {Item} item */
 function picture(state, { kind = "cross", layer = 0, head = 0 }) {
   const name = `${kind} ${layer} ${head}`;
@@ -223,8 +211,7 @@ function pick(state, { side, index = 0 }) {
 /** @param {State} state @param {SVGAElement} anchor @param {MouseEvent} event */
 function follow(state, anchor, event) {
   const address = anchor.getAttribute("href");
-  const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
-  if (!address || !isPlain || !state.events.onFollow) return;
+  if (!address || !isPlainClick(event) || !state.events.onFollow) return;
   event.preventDefault();
   state.events.onFollow(address);
 }
@@ -265,7 +252,7 @@ function showOption({ data, step }, node, item) {
   node.replaceChildren(option(item, shown));
   const part = partOf(data, item, step);
   node.setAttribute("aria-label", part?.name ?? "");
-  if (part) node.prepend(hint(part.name));
+  if (part) node.prepend(vector("title", {}, part.name));
 }
 
 // --- the keyboard ----------------------------------------------------------------------------------------------------

@@ -13,11 +13,7 @@ const LARGE = { least: 32, most: 36, gap: 4, title: 18, pad: 5 }; // maps of a l
 /** @type {Record<Stack, Kind[]>} */
 const IN_ORDER = { encoder: ["encoder_self"], decoder: ["decoder_self", "cross"] };
 
-/**
- * The frame of a stack with its layers, the first one lowest.
- * @param {Column} pile
- * @param {Setting} setting
- */
+/** The frame of a stack with its layers, the first one lowest. @param {Column} pile @param {Setting} setting */
 export function layers(pile, setting) {
   const { stack, x, width, outer } = pile;
   const { layers: count } = setting.data.model[stack];

@@ -148,11 +148,7 @@ function memoryText(encoder, bus, narrow) {
   return narrow || textWidth(encoder, text) < bus - encoder.middle - 8 ? text : tr("memory");
 }
 
-/**
- * One stack with what enters and leaves it.
- * @param {Column} pile
- * @param {Setting} setting
- */
+/** One stack with what enters and leaves it. @param {Column} pile @param {Setting} setting */
 function fill(pile, setting) {
   inputs(pile, setting);
   layers(pile, setting);
@@ -165,11 +161,7 @@ function fill(pile, setting) {
   else pile.top -= 30;
 }
 
-/**
- * The words, their embeddings and their positions.
- * @param {Column} pile
- * @param {Setting} setting
- */
+/** The words, their embeddings and their positions. @param {Column} pile @param {Setting} setting */
 function inputs(pile, { data }) {
   const { model } = data;
   const isEncoder = pile.stack === "encoder";

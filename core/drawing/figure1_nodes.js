@@ -96,9 +96,7 @@ export function box({ x, y, width = 0, height = 0, look = "", text = "", note = 
 
 /** @param {string} text @param {number} x @param {number} y @param {string} anchor @param {string} [look] */
 export function label(text, x, y, anchor, look = "label") {
-  const node = vector("text", { x, y, "text-anchor": anchor, class: look });
-  node.textContent = text;
-  return node;
+  return vector("text", { x, y, "text-anchor": anchor, class: look }, text);
 }
 
 /** @param {Item} item */
@@ -172,11 +170,9 @@ export function word({ x, y, width = 0, height = 0 }, spans, look) {
 
 /** @param {readonly Span[]} spans */
 function spelledOut(spans) {
-  return spans.map(([text, style]) => {
-    const part = vector("tspan", { class: style });
-    part.textContent = style === "special" ? text.toUpperCase() : text;
-    return part;
-  });
+  return spans.map(([text, style]) =>
+    vector("tspan", { class: style }, style === "special" ? text.toUpperCase() : text),
+  );
 }
 
 /**
@@ -239,11 +235,4 @@ export function hatching() {
   pattern.append(vector("path", { d: "M0 0V4", class: "hatch" }));
   definitions.append(pattern);
   return definitions;
-}
-
-/** @param {string} text */
-export function hint(text) {
-  const node = vector("title", {});
-  node.textContent = text;
-  return node;
 }

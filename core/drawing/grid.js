@@ -151,11 +151,7 @@ function cellNode(cell, row, column, stops, send) {
   return node;
 }
 
-/**
- * A bar below the text.
- * @param {string} color
- * @param {[number, number]} bar
- */
+/** A bar below the text. @param {string} color @param {[number, number]} bar */
 function barOf(color, bar) {
   const [from, to] = bar.map((end) => `${(100 * end).toFixed(2)}%`);
   return `linear-gradient(to right, transparent ${from}, ${color} ${from} ${to}, transparent ${to}) 0 100% / 100% 6px no-repeat`;

@@ -326,11 +326,7 @@ function curve({ query, key, place }, count) {
   return `M0 ${from}C${WIDTH * 0.4} ${from} ${WIDTH * 0.6} ${to} ${WIDTH} ${to}`;
 }
 
-/**
- * Cut the line nearest to a click, if one is near.
- * @param {State} state
- * @param {MouseEvent} event
- */
+/** Cut the line nearest to a click, if one is near. @param {State} state @param {MouseEvent} event */
 function cutLine({ data, events, lines, middle }, event) {
   const { left, top, width } = middle.getBoundingClientRect();
   const across = (event.clientX - left) / width;

@@ -3,7 +3,7 @@
 
 /** @import { Area } from "./svg_paint.js" */
 
-import { gradientPaths, inPixels, layers, paint, parsed, pixelPaths, rounded } from "./svg_paint.js";
+import { gradientPaths, inPixels, layers, moved, paint, parsed, pixelPaths, rounded } from "./svg_paint.js";
 
 /**
  * @typedef {object} State What is known while a picture is made.
@@ -18,18 +18,9 @@ import { gradientPaths, inPixels, layers, paint, parsed, pixelPaths, rounded } f
 const SIDES = /** @type {const} */ (["Top", "Right", "Bottom", "Left"]);
 const SHARP = ' shape-rendering="crispEdges"'; // no gaps between neighbours
 
-/**
- * Note that something is drawn here.
- * @param {State} state
- * @param {Area} area
- */
-export function grow({ bounds, matrix, clip }, { left, top, width, height }) {
-  const ends = [new DOMPoint(left, top), new DOMPoint(left + width, top + height)].map((at) =>
-    at.matrixTransform(matrix),
-  );
-  const [xs, ys] = [ends.map(({ x }) => x), ends.map(({ y }) => y)];
-  const [x, y] = [Math.min(...xs), Math.min(...ys)];
-  const seen = common(clip, { left: x, top: y, width: Math.max(...xs) - x, height: Math.max(...ys) - y });
+/** Note that something is drawn here. @param {State} state @param {Area} area */
+export function grow({ bounds, matrix, clip }, area) {
+  const seen = common(clip, moved(area, matrix));
   if (seen.width < 0 || seen.height < 0) return;
   bounds.left = Math.min(bounds.left, seen.left);
   bounds.top = Math.min(bounds.top, seen.top);
@@ -213,11 +204,7 @@ function fills(paths) {
   return [...paths].map(([color, d]) => `<path d="${d}"${paint("fill", color)}${SHARP}/>`).join("");
 }
 
-/**
- * The places of a repeated tile in a box.
- * @param {Area} tile
- * @param {Area} box
- */
+/** The places of a repeated tile in a box. @param {Area} tile @param {Area} box */
 function tiles(tile, box) {
   const count = (/** @type {number} */ all, /** @type {number} */ one) => Math.max(1, Math.round(all / one) || 1);
   return Array.from({ length: count(box.height, tile.height) }, (_, row) =>

@@ -162,11 +162,7 @@ function layOut(place, turned) {
   return () => undo.reverse().forEach((each) => each());
 }
 
-/**
- * What a style sheet generates, as an element.
- * @param {Element} node
- * @param {"::before" | "::after"} part
- */
+/** What a style sheet generates, as an element. @param {Element} node @param {"::before" | "::after"} part */
 function copied(node, part) {
   const style = getComputedStyle(node, part);
   const span = element("span", "", style.content.replace(/^"|"$/g, ""));

@@ -66,6 +66,13 @@ export function corners({ left, top, width, height }) {
   return [[left, top], [right, top], [right, bottom], [left, bottom]]; // prettier-ignore
 }
 
+/** The area that a transform moves an area to. @param {Area} area @param {DOMMatrix} matrix @returns {Area} */
+export function moved(area, matrix) {
+  const [one, , other] = corners(area).map(([x, y]) => new DOMPoint(x, y).matrixTransform(matrix));
+  const [left, top] = [Math.min(one.x, other.x), Math.min(one.y, other.y)];
+  return { left, top, width: Math.abs(one.x - other.x), height: Math.abs(one.y - other.y) };
+}
+
 /**
  * The layers of a value such as `background-image`: its parts between commas that are in no parentheses.
  * @param {string} value

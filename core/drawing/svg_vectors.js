@@ -4,7 +4,7 @@
 /** @import { State } from "./svg_boxes.js" */
 
 import { cellElements, clipped, common, grouped, grow } from "./svg_boxes.js";
-import { gradientPaths, paint, rounded } from "./svg_paint.js";
+import { gradientPaths, moved, paint, rounded } from "./svg_paint.js";
 import { textAt } from "./svg_text.js";
 
 const GROUPS = ["svg", "g", "a"];
@@ -36,11 +36,7 @@ export function vectorElements(state, node, opacity = 1) {
   return area && drawn ? clipped(state, drawn, area) : drawn;
 }
 
-/**
- * What is visible of an element; null: all of it.
- * @param {SVGElement} node
- * @param {CSSStyleDeclaration} style
- */
+/** What is visible of an element; null: all of it. @param {SVGElement} node @param {CSSStyleDeclaration} style */
 function clipArea(node, style) {
   if (node.localName === "svg") {
     const box = node.getBoundingClientRect();
@@ -52,36 +48,15 @@ function clipArea(node, style) {
   if (!rect) return null;
   const { x, y, width, height } = rect;
   const [left, top, w, h] = [x, y, width, height].map((each) => each.baseVal.value);
-  return placed(/** @type {SVGGraphicsElement} */ (node), left, top, w, h);
+  return moved({ left, top, width: w, height: h }, matrixOf(/** @type {SVGGraphicsElement} */ (node)));
 }
 
-/**
- * Whether all that an SVG draws is in its box.
- * @param {SVGSVGElement} svg
- * @param {DOMRect} box
- */
+/** Whether all that an SVG draws is in its box. @param {SVGSVGElement} svg @param {DOMRect} box */
 function isWithin(svg, { left, top, width, height }) {
   const { x, y, width: w, height: h } = svg.getBBox();
-  const drawn = placed(svg, x, y, w, h);
+  const drawn = moved({ left: x, top: y, width: w, height: h }, matrixOf(svg));
   const [right, bottom] = [drawn.left + drawn.width, drawn.top + drawn.height];
   return drawn.left > left - 1 && drawn.top > top - 1 && right < left + width + 1 && bottom < top + height + 1;
-}
-
-/**
- * An area of an SVG in pixels of the page.
- * @param {SVGGraphicsElement} node
- * @param {number} x
- * @param {number} y
- * @param {number} width
- * @param {number} height
- */
-function placed(node, x, y, width, height) {
-  const matrix = matrixOf(node);
-  const [one, other] = [new DOMPoint(x, y), new DOMPoint(x + width, y + height)].map((at) =>
-    at.matrixTransform(matrix),
-  );
-  const [left, top] = [Math.min(one.x, other.x), Math.min(one.y, other.y)];
-  return { left, top, width: Math.abs(one.x - other.x), height: Math.abs(one.y - other.y) };
 }
 
 /** @param {SVGGraphicsElement} node */

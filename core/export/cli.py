@@ -1,7 +1,6 @@
 """`python -m core explain` and `explain-arrays`: explanations as files."""
 
 import argparse
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from core.export.attention_arrays import explanation_of_arrays, load_arrays
 from core.export.files import SUFFIXES, check_suffix, save_explanation
 from core.export.record import ExplanationRecord, record_of
 from core.files.console import printable
-from core.files.file_writing import check_folder_of
+from core.files.file_writing import check_folder_of, file_digest
 from core.mask_predict_translation import explain_iteration
 from core.results import Explanation
 from core.translator import Translator
@@ -60,10 +59,8 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         explanation = _last_iteration(translator, arguments)
         settings = {"target": "mask-predict", "length_candidates": arguments.beam_size}
-    with open(arguments.checkpoint, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    record = record_of(explanation, translator, settings, arguments.checkpoint.name, digest)
-    _write(arguments.output, record)
+    digest = file_digest(arguments.checkpoint)
+    _write(arguments.output, record_of(explanation, translator, settings, arguments.checkpoint.name, digest))
 
 
 def _last_iteration(translator: Translator, arguments: argparse.Namespace) -> Explanation:

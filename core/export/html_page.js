@@ -4,7 +4,7 @@
 /** @import { Figure1Data, Span } from "../drawing/types" */
 /** @import { KindData, Selection, View } from "../drawing/head_explorer.js" */
 
-import { element, isolated, spelled, tableRow } from "../drawing/dom.js";
+import { element, isolated, meter, spelled, tableRow } from "../drawing/dom.js";
 import { drawFigureOfHeads } from "../drawing/figure1_heads.js";
 import { VIEWS, exploreHeads } from "../drawing/head_explorer.js";
 
@@ -120,11 +120,7 @@ function tokens() {
     ),
   );
   data.predicted.forEach(({ spans, logProb, others }, index) => {
-    const track = element("span", "chance");
-    const bar = element("i");
-    bar.style.width = `${100 * Math.exp(logProb)}%`;
-    track.append(bar);
-    const probability = [Math.exp(logProb).toFixed(3), track];
+    const probability = [Math.exp(logProb).toFixed(3), meter(Math.exp(logProb))];
     const listed = others.flatMap(([text, value], at) => [
       at ? ", " : "",
       isolated(text),

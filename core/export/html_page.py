@@ -101,22 +101,9 @@ def _facts(record: ExplanationRecord) -> list[tuple[str, str]]:
     """Names and values for display, in order."""
     model = record.model
     config: dict[str, Any] = model.get("config", {})
-    shown = (
-        "num_encoder_layers",
-        "num_decoder_layers",
-        "num_heads",
-        "num_decoder_heads",
-        "d_model",
-        "d_ff",
-        "vocab_size",
-    )
-    shape = {name: config.get(name) for name in shown}
-    listed = {
-        "checkpoint": model.get("name"),
-        "SHA-256": model.get("sha256"),
-        "parameters": model.get("parameters"),
-        **shape,
-    }
+    sizes = ("num_heads", "num_decoder_heads", "d_model", "d_ff", "vocab_size")
+    listed = {"checkpoint": model.get("name"), "SHA-256": model.get("sha256"), "parameters": model.get("parameters")}
+    listed |= {name: config.get(name) for name in ("num_encoder_layers", "num_decoder_layers", *sizes)}
     listed |= record.settings | record.versions
     return [
         (name, f"{value:,}" if type(value) is int else str(value))

@@ -27,7 +27,7 @@ def shipped_folder(name: str) -> Path:
 
     Returns:
         The first of these that exists: in the repository, in the installation, in the folder that `HEADLIGHT_SHARE`
-            names, beside the wheel that was installed. If none does, the one in the repository.
+        names, beside the wheel that was installed. If none does, the one in the repository.
     """
     beside = REPOSITORY / name
     if beside.is_dir():  # needed in every run of a page, and the environment's folder takes long to find

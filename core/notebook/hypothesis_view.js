@@ -6,7 +6,7 @@
 /** @import { Span } from "../drawing/types" */
 /** @import { Render } from "./anywidget" */
 
-import { button, element, goTo, isolated, moveInRows, spelled, tableRow } from "../drawing/dom.js";
+import { button, element, goTo, isolated, meter, moveInRows, spelled, tableRow } from "../drawing/dom.js";
 import { mount, onChange } from "./widget.js";
 
 /**
@@ -81,11 +81,7 @@ function tokens({ tokens: listed }) {
       readout.replaceChildren(facts.replace("-probability -", "-probability \u2212"));
     const word = element("span");
     word.append(...spelled(spans));
-    const track = element("span", "chance");
-    const bar = element("i");
-    bar.style.width = `${100 * Math.exp(logProb)}%`;
-    track.append(bar);
-    node.append(word, track);
+    node.append(word, meter(Math.exp(logProb)));
     strip.append(node);
   }
   return [strip, readout];

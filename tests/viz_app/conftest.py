@@ -6,7 +6,9 @@ import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
+from weakref import WeakValueDictionary
 
 import pytest
 import streamlit as st
@@ -27,7 +29,7 @@ from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.viz_app.pages import Start
 from viz_app.controls import job_control
-from viz_app.session import open_models
+from viz_app.session import model_memory, open_models
 from viz_app.session.models import CHECKPOINT_VARIABLE
 from viz_app.views.models.over_training import histories, measurement
 from viz_app.views.models.parsing import parser_model
@@ -36,6 +38,7 @@ from viz_app.views.translate.generation import compared_models
 
 SHELL = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
 MakeMap = Callable[..., AttentionMap]
+SaveModel = Callable[..., Path]
 
 # A run of an AppTest would scan all installed packages for components, of which the app uses none, compile the app's
 # scripts, and collect statistics of its use, which the app's settings turn off: together two thirds of its time.
@@ -95,17 +98,36 @@ def caches() -> Iterator[None]:
     st.cache_resource.clear()
 
 
+@pytest.fixture
+def nothing_in_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No models of other tests in memory."""
+    monkeypatch.setattr(model_memory, "_in_memory", WeakValueDictionary())
+    monkeypatch.setattr(model_memory, "_kept", {})
+    yield
+    st.cache_resource.clear()
+
+
 @pytest.fixture(scope="session")
-def small_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> Path:
+def saved_model(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> SaveModel:
+    """`saved_model(name, seed, **shape)`: a checkpoint of an untrained model, as the tiny one but for its shape."""
+
+    def save(name: str, seed: int, **shape: Any) -> Path:
+        path = tmp_path_factory.mktemp("checkpoints") / f"{name}.safetensors"
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, **shape))
+            save_checkpoint(path, model, tokenizer)
+        return path
+
+    return save
+
+
+@pytest.fixture(scope="session")
+def small_checkpoint(saved_model: SaveModel) -> Path:
     """A checkpoint of an untrained model with 1 + 2 layers of two heads, for analyses that take a pass for each of many
     heads or edges. Do not modify it: copy it.
     """
-    shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_encoder_layers=1, num_heads=2)
-    path = tmp_path_factory.mktemp("checkpoints") / "small.safetensors"
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
-        save_checkpoint(path, Transformer(shape), tokenizer)
-    return path
+    return saved_model("small", 1, num_encoder_layers=1, num_heads=2)
 
 
 @pytest.fixture(scope="session")
@@ -122,7 +144,7 @@ def start(tiny_checkpoint: Path, caches: None, monkeypatch: pytest.MonkeyPatch) 
     A model that has learned nothing never ends a sentence, so the limit is near.
     """
     monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 1)
-    # A search of all objects for garbage: tests/viz_app/session/test_freed_memory.py has one.
+    # A search of all objects for garbage: tests/viz_app/session/test_model_memory.py has one.
     monkeypatch.setattr(open_models, "return_freed_memory", lambda: None)
 
     def make(checkpoint: Path = tiny_checkpoint, **address: str | list[str]) -> AppTest:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from streamlit.testing.v1 import AppTest
@@ -65,6 +66,18 @@ def added(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
     uploader.set_value([(name, content, "application/octet-stream") for name, content in files])
     uploader._files = [*before, *uploader._get_files_to_register()]
     return healthy(app.run())
+
+
+def upload(app: AppTest, *files: tuple[str, bytes] | Path) -> AppTest:
+    """The same with these files in place of others in the sidebar's uploader, which has run once."""
+    named = [(each.name, each.read_bytes()) if isinstance(each, Path) else each for each in files]
+    app.file_uploader[0].set_value([(name, content, "application/octet-stream") for name, content in named])
+    return healthy(app.run())
+
+
+def html_of(app: AppTest) -> str:
+    """All HTML on the page."""
+    return " ".join(element.proto.body for element in app.html)
 
 
 def translations(app: AppTest) -> list[str]:

@@ -5,12 +5,10 @@ import re
 import shutil
 import tomllib
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-import torch
 from streamlit import config
 from streamlit.elements.lib import policies
 from streamlit.runtime.scriptrunner_utils.exceptions import StopException
@@ -18,15 +16,13 @@ from streamlit.testing.v1 import AppTest
 
 from core.files.budget import MIB
 from core.files.process_memory import PROCESS
-from core.formats.checkpoint import save_checkpoint
-from core.model import Transformer
-from core.model.preset_configs import PRESETS
-from core.text.tokenizer import SentencePieceTokenizer
+from tests.viz_app.conftest import SaveModel
 from tests.viz_app.pages import (
     Start,
     added,
     comes_to,
     healthy,
+    html_of,
     opened,
     picture_files,
     reading,
@@ -34,6 +30,7 @@ from tests.viz_app.pages import (
     state_of,
     to_page,
     translations,
+    upload,
 )
 from viz_app.frame.examples import EXAMPLES
 from viz_app.page_list import VIEWS
@@ -44,32 +41,10 @@ README = Path(__file__).parents[2] / "README.md"
 README_LINKS = re.findall(r"\]\((http://localhost:8501/[^)]+)\)", README.read_text("utf-8"))
 
 
-@pytest.fixture
-def app(start: Start) -> AppTest:
-    return start(beam_size="2", text="Where?")
-
-
 @pytest.fixture(scope="session")
-def other_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> Path:
+def other_checkpoint(saved_model: SaveModel) -> Path:
     """A model of another shape: one layer, two heads."""
-    shape = replace(
-        PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_heads=2, num_encoder_layers=1, num_decoder_layers=1
-    )
-    with torch.random.fork_rng():
-        torch.manual_seed(2)
-        path = tmp_path_factory.mktemp("other") / "other.safetensors"
-        save_checkpoint(path, Transformer(shape), tokenizer)
-    return path
-
-
-def shown(app: AppTest) -> str:
-    """All HTML on the page."""
-    return " ".join(element.proto.body for element in app.html)
-
-
-def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
-    app.file_uploader[0].set_value([(name, content, "application/octet-stream") for name, content in files])
-    return healthy(app.run())
+    return saved_model("other", 2, num_heads=2, num_encoder_layers=1, num_decoder_layers=1)
 
 
 def test_first_screen_shows_a_translation_and_a_head(start: Start) -> None:
@@ -78,7 +53,7 @@ def test_first_screen_shows_a_translation_and_a_head(start: Start) -> None:
     assert "figure1" in [each.key for each in app.get("bidi_component")]
     opened(app, "translate")
     assert len(translations(app)) == 2
-    assert 'class="hypotheses"' in shown(app)
+    assert 'class="hypotheses"' in html_of(app)
     assert any("Example: head" in text.value for text in app.markdown)
     assert len(app.dataframe[0].value.columns) == 4
 
@@ -259,29 +234,20 @@ def test_every_method_is_shown_with_its_rank_correlation(
     assert [set(table.value["head"]) for table in app.dataframe if "weight" in table.value] == expected
 
 
-def test_lines_can_be_thinned_out_to_a_share_of_the_mass(app: AppTest) -> None:
-    app.query_params["mass"] = "0.5"
-    to_page(app, "heads")
-    mass = healthy(app.run()).selectbox(key="mass")
-    assert mass.value == 0.5
-    mass.set_value(1.0)
-    healthy(app.run())
-
-
 def test_an_uploaded_checkpoint_becomes_the_current_model_until_it_is_closed(
     app: AppTest, other_checkpoint: Path
 ) -> None:
     opened(app, "heads")
-    assert "2 + 2 layers, 4 heads" in shown(app)
+    assert "2 + 2 layers, 4 heads" in html_of(app)
     upload(app, ("other.safetensors", other_checkpoint.read_bytes()))
-    assert "other.safetensors" in shown(app)
-    assert "1 + 1 layers, 2 heads" in shown(app)
+    assert "other.safetensors" in html_of(app)
+    assert "1 + 1 layers, 2 heads" in html_of(app)
     assert len(app.multiselect(key="heads_cross").options) == 2 + 4
     assert len(app.multiselect(key="heads_cross").value) == 1
     assert app.file_uploader[0].value == []
     app.button(key="close").click()
     healthy(app.run())
-    assert "2 + 2 layers, 4 heads" in shown(app)
+    assert "2 + 2 layers, 4 heads" in html_of(app)
     assert len(app.multiselect(key="heads_cross").value) == 1
 
 
@@ -295,7 +261,7 @@ def test_an_upload_that_a_click_interrupted_is_read_after_all(
     with monkeypatch.context() as patch:
         patch.setattr(uploads, "uploaded_models", interrupted)
         upload(app, ("other.safetensors", other_checkpoint.read_bytes()))
-    assert "1 + 1 layers, 2 heads" in shown(app.run())
+    assert "1 + 1 layers, 2 heads" in html_of(app.run())
 
 
 @pytest.mark.parametrize("by_path", [False, True])
@@ -324,7 +290,7 @@ def test_a_folder_or_archive_with_several_models_lists_them_to_choose_from(
     assert not app.sidebar.error  # a question is no error
     app.button(key="choose both other.safetensors").click()
     healthy(app.run())
-    assert "1 + 1 layers, 2 heads" in shown(app)
+    assert "1 + 1 layers, 2 heads" in html_of(app)
     assert not app.sidebar.error
     assert not any(button.key and button.key.startswith("choose") for button in app.button)
 
@@ -339,10 +305,10 @@ def test_a_bad_file_is_refused_with_its_reason_and_the_old_model_stays(
     reason, stays = app.sidebar.error[0].value.rsplit(". ", 1)
     assert not reason.endswith(".")
     assert stays.endswith(" is still used.")
-    assert "1 + 1 layers, 2 heads" in shown(app)
+    assert "1 + 1 layers, 2 heads" in html_of(app)
     upload(app, ("bad.safetensors", other_checkpoint.read_bytes()[:-100]))
     assert "bad" in app.sidebar.error[0].value
-    assert "1 + 1 layers, 2 heads" in shown(app)
+    assert "1 + 1 layers, 2 heads" in html_of(app)
     assert "parts of one model" not in app.sidebar.error[0].value
     upload(app, ("config.json", b"{}"))
     added(app, ("vocab.json", b"{}"))
@@ -355,7 +321,7 @@ def test_a_bad_file_is_refused_with_its_reason_and_the_old_model_stays(
     assert "parts of one model" not in app.sidebar.error[0].value
     upload(app, ("large.safetensors", overflowing_checkpoint.read_bytes()))
     assert r"holds the weight 3e\+38, at most 65504 is read" in app.sidebar.error[0].value
-    assert "1 + 1 layers, 2 heads" in shown(app)
+    assert "1 + 1 layers, 2 heads" in html_of(app)
     assert not app.exception
 
 
@@ -368,7 +334,7 @@ def test_without_any_checkpoint_the_page_says_what_to_do(
     assert "Upload" in app.error[0].value
     upload(app, ("other.safetensors", other_checkpoint.read_bytes()))
     assert not app.error
-    assert "1 + 1 layers, 2 heads" in shown(app)
+    assert "1 + 1 layers, 2 heads" in html_of(app)
 
 
 def test_a_broken_checkpoint_to_start_with_is_named(

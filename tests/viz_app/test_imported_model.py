@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.cli import commands as cli
 from tests.core.formats.marian_models import Pairs, write_model
-from tests.viz_app.pages import Start, added, comes_to, healthy, opened, reading, state_of
+from tests.viz_app.pages import Start, added, comes_to, healthy, html_of, opened, reading, state_of, upload
 from viz_app.controls import job_control
 from viz_app.page_list import VIEWS
 from viz_app.session import model_paths
@@ -41,22 +41,12 @@ def open_path(app: AppTest, path: object) -> AppTest:
     return healthy(app.run())
 
 
-def upload(app: AppTest, *paths: Path) -> AppTest:
-    files = [(path.name, path.read_bytes(), "application/octet-stream") for path in paths]
-    app.file_uploader[0].set_value(files)
-    return healthy(app.run())
-
-
-def shown(app: AppTest) -> str:
-    return " ".join(element.proto.body for element in app.html)
-
-
 @pytest.mark.usefixtures("small_pages")
 def test_every_page_shows_it_and_its_memory_is_free_when_it_is_closed(app: AppTest, folder: Path) -> None:
     open_path(app, folder)
-    assert "opus-mt-en-mul" in shown(app)
-    assert "1 + 2 layers" in shown(app)
-    assert "Marian (OPUS-MT) in Hugging Face&#x27;s layout" in shown(app)
+    assert "opus-mt-en-mul" in html_of(app)
+    assert "1 + 2 layers" in html_of(app)
+    assert "Marian (OPUS-MT) in Hugging Face&#x27;s layout" in html_of(app)
     for page in VIEWS:
         if page != VIEWS[0]:
             opened(app, page.name)
@@ -117,16 +107,6 @@ def test_a_path_that_is_refused_stays_in_its_box_and_the_model_stays_too(
     assert [box.value for box in app.sidebar.text_input] == [""]
 
 
-def test_no_device_pipe_or_socket_is_opened(app: AppTest, irregular: list[str]) -> None:
-    for path in irregular:
-        open_path(app, path)
-        (message,) = [error.value.replace("\\", "") for error in app.sidebar.error]
-        assert message.startswith(
-            f"{path} is neither a file nor a folder: the app reads no device, named pipe or socket."
-        )
-        assert message.endswith("is still used.")
-
-
 def test_folders_of_the_server_are_offered_in_place_of_a_path(
     start: Start, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,7 +142,7 @@ def test_the_app_may_start_with_it(start: Start, folder: Path, tmp_path: Path) -
     assert cli.main(["convert", str(folder), str(tmp_path / "marian.safetensors")]) == 0
     app = healthy(start(tmp_path / "marian.safetensors", text="The house.", beam_size="1").run())
     assert reading(app).translation.source == ">>deu<< The house."
-    assert "Marian (OPUS-MT)" in shown(app)
+    assert "Marian (OPUS-MT)" in html_of(app)
 
 
 def test_it_is_compared_with_a_model_of_other_tokens(app: AppTest, folder: Path) -> None:

@@ -28,6 +28,7 @@ from viz_app.controls.job_control import TURN
 from viz_app.frame import share_menu
 from viz_app.session import model_paths, python_code, sample_sentences, signs
 from viz_app.session.attributions import METHOD_NAMES
+from viz_app.session.jobs import Job
 from viz_app.session.models import ROOT, model_at
 from viz_app.session.open_models import OpenModels
 from viz_app.views.compare.one_sentence import nearest as compare_nearest
@@ -91,6 +92,21 @@ def run_all(rows: dict[str, Row], count: int) -> None:
     rows.clear()
 
 
+def only(rows: dict[str, Row], *beginnings: str) -> None:
+    """Leave out the rows of other pages, and those that were compared before."""
+    for name in [name for name in rows if not name.startswith(beginnings)]:
+        del rows[name]
+
+
+def after_job(app: AppTest, rows: dict[str, Row], job: Job | None) -> AppTest:
+    """The app with the rows that it draws when a job has ended."""
+    assert job is not None
+    while job.advance(TURN):
+        pass
+    rows.clear()
+    return healthy(app.run())
+
+
 @pytest.fixture
 def app(start: Start) -> AppTest:
     return start(text="Where?", beam_size="2", target="345.28.2")
@@ -106,13 +122,13 @@ def test_samples_and_a_beam_under_constraints(start: Start, rows: dict[str, Row]
     app = opened(start(samples="true", num_samples="3", top_p="0.8", **settings), "translate")
     run_all(rows, 3)
     opened(app, "beam")
-    run_all({name: row for name, row in rows.items() if name == "beam"}, 1)
+    only(rows, "beam")
+    run_all(rows, 1)
 
 
 def test_beam_after_a_forced_beginning(start: Start, rows: dict[str, Row]) -> None:
     app = opened(start(text="Where?", beam_size="2", prefix="345"), "beam")
-    for name in [name for name in rows if name != "beam"]:
-        del rows[name]  # of the page Translate
+    only(rows, "beam")
     assert any("forced" in caption.value for caption in app.caption)
     run_all(rows, 1)
 
@@ -126,9 +142,7 @@ def test_compare(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyP
     if against == "Sentence":
         cell |= {"second_head_cross": "L1 H2", "products": "compare_second_cross_map.cross.1.2.1.1"}
     app = opened(start(text="A dog.", beam_size="2", against=against, second_text="A wet dog.", **cell), "compare")
-    own = ("first", "second", "difference", "score-products", "nearest")
-    for name in [name for name in rows if not name.startswith(own)]:
-        del rows[name]  # of the page Translate
+    only(rows, "first", "second", "difference", "score-products", "nearest")
     run_all(rows, 5)
     if against == "Sentence":
         healthy(app.selectbox(key="compare_weights").set_value("rollout").run())
@@ -166,11 +180,7 @@ def test_alignment(start: Start, rows: dict[str, Row]) -> None:
 
 def test_switches(start: Start, rows: dict[str, Row]) -> None:
     app = opened(start(text="Where?", beam_size="1", switched="cross L1 H2 0.5"), "switches")
-    job = state_of(app, HeadsOffSlot).measured.job  # type: ignore[union-attr]
-    while job.advance(TURN):
-        pass
-    rows.clear()
-    healthy(app.run())
+    after_job(app, rows, state_of(app, HeadsOffSlot).measured.job)  # type: ignore[union-attr]
     run_all(rows, 3)
 
 
@@ -205,12 +215,7 @@ def test_score(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPat
     app = opened(start(text="Where?", beam_size="1"), "score")
     app.text_area(key="score_pasted").set_value("A dog runs.\tEin Hund.\nThe sea.")
     healthy(app.button(key="score_submit").click().run())
-    job = state_of(app, ScoredFile).job
-    assert job is not None
-    while job.advance(TURN):
-        pass
-    rows.clear()
-    healthy(app.run())
+    after_job(app, rows, state_of(app, ScoredFile).job)
     run_all(rows, 1)
     healthy(app.segmented_control(key="listed").set_value("sentences").run())
     run_all(rows, 1)
@@ -222,12 +227,7 @@ def test_two_models_over_a_test_set(start: Start, rows: dict[str, Row], small_ch
     app = opened(app, "test_set")
     app.text_area(key="test_set_pasted").set_value("A dog runs.\tEin Hund rennt.\nThe sea.\tDas Meer.")
     healthy(app.button(key="test_set_submit").click().run())
-    job = state_of(app, ComparedFile).job
-    assert job is not None
-    while job.advance(TURN):
-        pass
-    rows.clear()
-    healthy(app.run())
+    after_job(app, rows, state_of(app, ComparedFile).job)
     run_all(rows, 6)
 
 
@@ -236,8 +236,7 @@ def test_contributions(start: Start, rows: dict[str, Row], term: str) -> None:
     app = opened(
         start(text="Where?", beam_size="1", target="345.28.2", term=term, against="mean of all"), "contributions"
     )
-    for name in [name for name in rows if not name.startswith(("contributions", "lexicon"))]:
-        del rows[name]  # of the page Translate
+    only(rows, "contributions", "lexicon")
     for name in ("contributions-heads", "contributions-source", "contributions-prefix"):
         del rows[name]  # pictures of the numbers of the others
     healthy(app)
@@ -248,18 +247,13 @@ def test_contrast(start: Start, rows: dict[str, Row], small_checkpoint: Path) ->
     app = opened(start(small_checkpoint, text="Where?", beam_size="1", target="345.28.2", token="1"), "contrast")
     sample = state_of(app, FaithfulnessSample)
     sample.begin(reading(app).model, ("Where?", "The sea."), True)
-    assert sample.job is not None
-    while sample.job.advance(TURN):
-        pass
-    rows.clear()
-    healthy(app.run())
+    after_job(app, rows, sample.job)
     run_all(rows, 5)
 
 
 def test_lens(start: Start, rows: dict[str, Row]) -> None:
     opened(start(text="Where?", beam_size="1", target="345.28.2"), "lens")
-    for name in [name for name in rows if not name.startswith(("lens", "encoder-levels"))]:
-        del rows[name]  # of the page Translate
+    only(rows, "lens", "encoder-levels")
     run_all(rows, 3)
 
 
@@ -390,8 +384,7 @@ def test_corpus(start: Start, rows: dict[str, Row], tiny_checkpoint: Path, tmp_p
     assert main(["corpus", "--checkpoint", str(checkpoint), "--input", str(tmp_path / "pairs.tsv")]) == 0
     address = {"corpus_head": "cross L1 H1", "corpus_range": "spread_0_1", "corpus_kind": "cross"}
     app = opened(start(checkpoint, text="Where?", beam_size="1", **address), "corpus")
-    for name in [name for name in rows if not name.startswith("corpus")]:
-        del rows[name]  # of the page Translate
+    only(rows, "corpus")
     run_all(rows, 3)
     healthy(app.select_slider(key="corpus_decile").set_value("1").run())
     run_all(rows, 4)  # with the strengths of the sample
@@ -412,10 +405,7 @@ def test_own_corpus_index(start: Start, rows: dict[str, Row], tmp_path: Path, mo
     app.button(key="corpus_submit").click()
     healthy(app.run())
     own = state_of(app, OwnIndex)
-    assert own.job is not None
-    while own.job.advance(TURN):
-        pass
-    healthy(app.run())
+    after_job(app, rows, own.job)
     assert own.opened is not None
     rows.clear()
     healthy(app.run())

@@ -20,8 +20,11 @@ _IN_SCRIPT = re.compile(rf"\btr(?:Count)?\(\s*({_LITERAL})(?:,\s*({_LITERAL}))?"
 
 
 def component_beside(file: str) -> Drawing:
-    """Return the component of the style sheet and the script beside a Python file."""
-    renderer, names = registered_component(file), texts_beside(file)
+    """Return the component of the style sheet and the script beside a Python file, with their imports and its texts."""
+    path = Path(file)
+    css, js = bundled_style(path.with_suffix(".css")), bundled_script(path.with_suffix(".js"))
+    renderer = component(f"headlight_{path.stem}", html='<div class="root"></div>', css=css, js=js)
+    names = script_texts(js)
 
     def drawing(data: Any, key: str, **listeners: Any) -> Any:
         return renderer(data=[*dated(key, data), texts_for_script(names), key], key=key, **listeners)
@@ -29,22 +32,10 @@ def component_beside(file: str) -> Drawing:
     return drawing
 
 
-def texts_beside(file: str) -> tuple[ScriptText, ...]:
-    """Return the English texts of the script beside a Python file, including those of the scripts that it imports."""
-    return script_texts(bundled_script(Path(file).with_suffix(".js")))
-
-
 def script_texts(source: str) -> tuple[ScriptText, ...]:
     """Find the literals that are arguments of `tr` and `trCount`: in milliseconds, where Babel takes seconds."""
     literals = ([json.loads(form) for form in each.groups() if form] for each in _IN_SCRIPT.finditer(source))
     return tuple((one, other[0]) if other else (one,) for one, *other in literals)
-
-
-def registered_component(file: str) -> Drawing:
-    """Register the files beside a Python file, with their imports, as a component."""
-    path = Path(file)
-    css, js = bundled_style(path.with_suffix(".css")), bundled_script(path.with_suffix(".js"))
-    return component(f"headlight_{path.stem}", html='<div class="root"></div>', css=css, js=js)
 
 
 def dated(key: str, data: Any) -> list[Any]:

@@ -55,7 +55,7 @@ def grid_payload(
     columns = _column_names(maps, per_layer)
     named_rows = grid_rows(maps, order)
     rows = [row for _, row in named_rows]
-    layers = maps
+    sent = [each for each in maps if each.layer >= 0 and max(each.weights.shape[1:]) <= MAX_CELL]
     if order is not None:
         columns = [""] * len(columns)
         maps = _arranged(maps, rows)
@@ -71,8 +71,12 @@ def grid_payload(
         "size": dict(zip(AXES, maps[0].weights.shape[1:], strict=True)),
         **highlight_data(place, links),
         "rowHeight": row_height,
-        "weights": _weights(layers),
-        "hidden": _hidden(layers),
+        "weights": {each.layer: [encoded_weights(head) for head in shown_weights(each)] for each in sent},
+        "hidden": {
+            each.layer: [encoded_hidden(each, head) for head in range(each.num_heads)]
+            for each in sent
+            if each.hidden is not None
+        },
         "looks": [asdict(theme.head_mark(head)) for head in range(len(columns))],
         "rows": [{"name": title, "cells": [cell(place) for place in row]} for title, row in named_rows],
     }
@@ -161,28 +165,6 @@ def _arranged(maps: Sequence[AttentionMap], rows: Sequence[Sequence[LayerHead]])
         replace(maps[0], weights=torch.stack([by_layer[layer][head] for layer, head in row]), hidden=None)
         for row in rows
     ]
-
-
-def _weights(maps: Sequence[AttentionMap]) -> dict[int, list[str]]:
-    """Encode the weights of every head by layer, unless the sentence is too long."""
-    if max(maps[0].weights.shape[1:]) > MAX_CELL:
-        return {}
-    return {
-        attention.layer: [encoded_weights(head) for head in shown_weights(attention)]
-        for attention in maps
-        if attention.layer >= 0
-    }
-
-
-def _hidden(maps: Sequence[AttentionMap]) -> dict[int, list[str | None]]:
-    """Encode what every head gave to hidden tokens, by layer, where `_weights` has its weights."""
-    if max(maps[0].weights.shape[1:]) > MAX_CELL:
-        return {}
-    return {
-        attention.layer: [encoded_hidden(attention, head) for head in range(attention.num_heads)]
-        for attention in maps
-        if attention.layer >= 0 and attention.hidden is not None
-    }
 
 
 def _mark(head: int, theme: Theme) -> dict[str, str]:

@@ -1,13 +1,14 @@
 // @ts-check
 // A click anywhere in a row of Streamlit's table selects it: Streamlit itself takes only its small box at the left.
 
-/** @import { Renderer } from "./streamlit" */
+/** @import { Component } from "./streamlit" */
+
+import { component } from "./renderer.js";
 
 const BOX = 18; // pixels from the left edge to the middle of a row's box
 const BOXES = 36; // width of their column, and height of the titles above
 
-/** @type {Renderer<string>} */
-export default function ({ data: key }) {
+export default component((/** @type {Component<string>} */ { data: key }) => {
   /** @param {MouseEvent} event */
   const onClick = ({ target, isTrusted, clientX, clientY }) => {
     const table = isTrusted && target instanceof Element && target.closest(`.st-key-${CSS.escape(key)}`);
@@ -20,4 +21,4 @@ export default function ({ data: key }) {
   };
   document.addEventListener("click", onClick);
   return () => document.removeEventListener("click", onClick);
-}
+});

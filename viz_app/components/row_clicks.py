@@ -1,8 +1,8 @@
 """Clicks anywhere in a row of a table, which select it."""
 
-from viz_app.components.component import registered_component
+from viz_app.components.component import component_beside
 
-_component = registered_component(__file__)
+_component = component_beside(__file__)
 
 
 def row_clicks(table: str) -> None:

@@ -4,7 +4,7 @@
 /** @import { Span } from "../../core/drawing/types" */
 /** @import { Component } from "./streamlit" */
 
-import { button, element, focusedIn, goTo, group, restoreFocus, textOf } from "../../core/drawing/dom.js";
+import { button, element, focusedIn, goTo, group, meter, restoreFocus, textOf } from "../../core/drawing/dom.js";
 import { scrolling } from "../../core/drawing/scrolling.js";
 import { decimal } from "../../core/drawing/numbers.js";
 import { tr } from "../../core/drawing/texts.js";
@@ -47,7 +47,7 @@ const selections = new WeakMap();
 export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
   const root = rootOf(parentElement);
   const focused = focusedIn(root)?.dataset;
-  const scrolled = new Map(sidesOf(root).map((each) => [each.textContent, each.scrollTop]));
+  const scrolled = new Map(all(root, ".side").map((each) => [each.textContent, each.scrollTop]));
   const before = highlighted(root);
   const isFirst = !selections.has(root);
   const selected = currentSelection(root, data);
@@ -60,14 +60,14 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   root.classList.toggle("editable", data.editable);
   root.onclick = ({ target }) => void (data.editable && isIn(target, ":not(button, button *, .choices)") && edit());
   root.ondblclick = ({ target }) => void (data.editable && isIn(target, ".source, .source *") && edit());
-  for (const each of controlsOf(root)) restoreFocus([each], focused);
-  for (const each of sidesOf(root)) restoreFocus([...each.querySelectorAll("button")], focused); // arrow keys go on
-  for (const each of sidesOf(root)) each.scrollTop = scrolled.get(each.textContent) ?? 0;
+  for (const each of all(root, "[data-control]")) restoreFocus([each], focused);
+  for (const each of all(root, ".side")) restoreFocus([...each.querySelectorAll("button")], focused); // arrow keys go on
+  for (const each of all(root, ".side")) each.scrollTop = scrolled.get(each.textContent) ?? 0;
   if (highlighted(root) !== before) reveal(root.querySelector(".on"));
   // The style sheet gives a colour of the page a transition of no length: its end means that the theme has changed, and
   // the server has to make new pictures.
   root.ontransitionend = (event) => event.target === root && setTriggerValue("theme", true);
-  for (const word of wordsOf(root)) {
+  for (const word of all(root, ".word")) {
     word.onmouseenter = word.onfocus = () => tellPointed(root, { words: [nameOf(word)] });
     word.onmouseleave = word.onblur = () => tellPointed(root, null);
   }
@@ -76,8 +76,9 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
     wordsAfterEnter(() => root.querySelector(".edit"), isFirst),
     onSelected(root, (word, also) => change(root, word, also, (words) => setTriggerValue("words", words))),
     listen(root, (place) => {
-      for (const word of wordsOf(root)) word.classList.toggle("pointed", Boolean(place?.words.includes(nameOf(word))));
-      for (const each of sidesOf(root)) reveal(each.querySelector(".pointed"));
+      for (const word of all(root, ".word"))
+        word.classList.toggle("pointed", Boolean(place?.words.includes(nameOf(word))));
+      for (const each of all(root, ".side")) reveal(each.querySelector(".pointed"));
     }),
   ];
   return () => stops.forEach((stop) => stop());
@@ -104,7 +105,7 @@ function change(root, name, also, send) {
   if (!last) return;
   const words = selectedAfter(last.words, name, also);
   selections.set(root, { about: last.about, words, sent: true });
-  for (const word of wordsOf(root)) {
+  for (const word of all(root, ".word")) {
     mark(word, words);
     if (nameOf(word) === name) reveal(word);
   }
@@ -135,25 +136,14 @@ function isIn(target, selector) {
   return target instanceof Element && target.matches(selector);
 }
 
-/** @param {HTMLElement} root */
-function controlsOf(root) {
-  return /** @type {HTMLElement[]} */ ([...root.querySelectorAll("[data-control]")]);
-}
-
-/** @param {HTMLElement} root */
-function sidesOf(root) {
-  return /** @type {HTMLElement[]} */ ([...root.querySelectorAll(".side")]);
-}
-
-/** @param {HTMLElement} root */
-function wordsOf(root) {
-  return /** @type {HTMLElement[]} */ ([...root.querySelectorAll(".word")]);
+/** @param {HTMLElement} root @param {string} selector */
+function all(root, selector) {
+  return /** @type {HTMLElement[]} */ ([...root.querySelectorAll(selector)]);
 }
 
 /** @param {HTMLElement} root */
 function highlighted(root) {
-  const on = /** @type {HTMLElement[]} */ ([...root.querySelectorAll(".on")]);
-  return on.map(nameOf).join();
+  return all(root, ".on").map(nameOf).join();
 }
 
 /** Scroll a long sentence to a word; the page stays where it is. @param {HTMLElement | null} word */
@@ -222,13 +212,7 @@ function pieceSpan({ spans, probability }, joinsLast, joinsNext) {
   const joined = (/** @type {string} */ part) => (joinsLast ? JOINER : "") + part + (joinsNext ? JOINER : "");
   text.append(...spans.map(([part, style]) => element("span", style, style ? part : joined(part))));
   box.append(text);
-  if (probability !== null) {
-    const track = element("span", "track");
-    const bar = element("div", "bar");
-    bar.style.width = `${100 * probability}%`;
-    track.append(bar);
-    box.append(track);
-  }
+  if (probability !== null) box.append(meter(probability, "track", element("div", "bar")));
   return box;
 }
 

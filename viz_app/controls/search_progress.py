@@ -47,7 +47,7 @@ def stoppable(
 
     Returns:
         To be called after each position, with its number and the last one; None if the search was stopped. A click
-            anywhere on the page ends the run there, since it draws.
+        anywhere on the page ends the run there, since it draws.
     """
     stopped = session_object(StoppedSearches)
     if stopped.searches.get(key) == search:

@@ -16,31 +16,11 @@ def page_theme() -> Theme:
     return theme_named(st.context.theme.type)
 
 
-def segments(
-    label: str,
-    options: Mapping[T, str] | Sequence[T],
-    default: T,
-    key: str,
-    *,
-    hide_label: bool = False,
-    **widget_options: Any,
-) -> T:
-    """Draw a choice of one of a few options side by side that is not in the address.
-
-    Args:
-        options: values, or values with their names in the visitor's language.
-        widget_options: as for `st.segmented_control`.
-    """
-    names = options if isinstance(options, Mapping) else {option: str(option) for option in options}
+def segments(label: str, options: Mapping[T, str] | Sequence[T], default: T, key: str, help: str = "") -> T:
+    """Draw a choice as `setting_segments`, but one that is not in the address."""
+    names = _names(options)
     return st.segmented_control(
-        label,
-        tuple(names),
-        default=default,
-        required=True,
-        format_func=names.__getitem__,
-        key=key,
-        label_visibility="collapsed" if hide_label else "visible",
-        **widget_options,
+        label, tuple(names), default=default, required=True, format_func=names.__getitem__, key=key, help=help
     )
 
 
@@ -60,7 +40,7 @@ def setting_segments(
         default: if it depends on the options.
         widget_options: as for `st.segmented_control`.
     """
-    names = options if isinstance(options, Mapping) else {option: str(option) for option in options}
+    names = _names(options)
     return setting.draw(
         st.segmented_control,
         label,
@@ -71,3 +51,7 @@ def setting_segments(
         label_visibility="collapsed" if hide_label else "visible",
         **widget_options,
     )
+
+
+def _names(options: Mapping[T, str] | Sequence[T]) -> Mapping[T, str]:
+    return options if isinstance(options, Mapping) else {option: str(option) for option in options}

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_app.controls.check_badge import badge, failure
+from viz_app.controls.check_badge import check_badges
 from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr
 from viz_app.session import readings
@@ -62,14 +62,4 @@ def badges(about: readings.Reading) -> None:
         )
         return
     with no_room_shown():
-        _draw(checks(about))
-
-
-def _draw(results: "list[Check]") -> None:
-    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="trust"):
-        st.caption(tr("Checked now"), width="content")
-        for check in results:
-            badge(check.name, check.passed, ABOUT[check.name], check.detail)
-    for check in results:
-        if not check.passed:
-            failure(check.name, ABOUT[check.name], check.detail)
+        check_badges([(each.name, each.passed, ABOUT[each.name], each.detail) for each in checks(about)], "trust")

@@ -88,12 +88,12 @@ def open_requested(opening: Opening, files: "Sequence[UploadedFile]", problem: "
     elif path := opening.path:
         opening.missing = path if model_paths.is_absent_hub_model(path) else ""
         with _reading(problem, path) as progress:
-            opened, refusals = _at_path(path, progress, opening.chosen)
+            opened, refusals = _opened(model_paths.openable_path, path, progress, opening.chosen)
         opening.path, opening.last_path = "", path
         _finish(opening, opened, refusals)
     elif name := opening.fetched:
         with _reading(problem, name) as progress:
-            opened, refusals = _fetched(name, progress)
+            opened, refusals = _opened(model_paths.downloaded, name, progress, {})
         opening.fetched = ""
         _finish(opening, opened, refusals)
     if opening.missing:
@@ -112,13 +112,6 @@ def _fetch() -> None:
     """Request the download of the model that is missing."""
     opening = session_object(Opening)
     opening.fetched, opening.missing, opening.refused = opening.missing, "", ""
-
-
-def _fetched(name: str, progress: Callable[[float], None]) -> tuple[list[Model], list[ModelError]]:
-    try:
-        return [_opened(model_paths.downloaded(name), name, progress, {})], []
-    except ModelError as error:
-        return [], [error]
 
 
 def _choice_box(opening: Opening) -> None:
@@ -144,19 +137,16 @@ def _read(files: "Sequence[UploadedFile]", problem: "DeltaGenerator") -> tuple[l
         return uploads.uploaded_models([(file.name, file) for file in files], progress, chosen)
 
 
-def _at_path(
-    path: str, progress: Callable[[float], None], chosen: Mapping[str, str]
+def _opened(
+    find: Callable[[str], Path], typed: str, progress: Callable[[float], None], chosen: Mapping[str, str]
 ) -> tuple[list[Model], list[ModelError]]:
+    """Open a file or folder; that of a commit in the cache of Hugging Face is named as the visitor has named it."""
     try:
-        return [_opened(model_paths.openable_path(path), path, progress, chosen)], []
+        file = find(typed)
+        model = opened_model([file], str(file), progress, chosen.get(file.name, ""))
     except ModelError as error:
         return [], [error]
-
-
-def _opened(file: Path, typed: str, progress: Callable[[float], None], chosen: Mapping[str, str]) -> Model:
-    """Open a file or folder; that of a commit in the cache of Hugging Face is named as the visitor has named it."""
-    model = opened_model([file], str(file), progress, chosen.get(file.name, ""))
-    return replace(model, name=typed.strip()) if file.parent.name == "snapshots" else model
+    return [replace(model, name=typed.strip()) if file.parent.name == "snapshots" else model], []
 
 
 def _finish(

@@ -21,11 +21,7 @@ class LastViews:
 
 
 def current_view() -> tuple[Scripts, StreamlitPage, View]:
-    """Declare all views to Streamlit.
-
-    Returns:
-        All scripts, the script of the current view, and that view.
-    """
+    """Declare all views to Streamlit; return all scripts, the script of the current view, and that view."""
     titles = {each.name: tr(each.title) for each in VIEWS}
     scripts = {
         each.name: st.Page(each.script, title=titles[each.name], url_path=each.name, default=each == VIEWS[0])

@@ -4,7 +4,7 @@
 /** @import { Kind, SketchData, SketchPlace } from "../../core/drawing/types" */
 /** @import { Component } from "../components/streamlit" */
 
-import { element } from "../../core/drawing/dom.js";
+import { element, isPlainClick } from "../../core/drawing/dom.js";
 import { modelSketch } from "../../core/drawing/model_sketch.js";
 import { openAddress } from "../components/address.js";
 import { component, rootOf } from "../components/renderer.js";
@@ -29,7 +29,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement }
   link.setAttribute("aria-label", data.label);
   link.title = data.label;
   link.onclick = (event) => {
-    if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (!isPlainClick(event)) return;
     event.preventDefault();
     openAddress(data.link);
   };

@@ -268,21 +268,11 @@ def localized(value: float, spec: str = "") -> str:
 
     The form is as for Python's `format`: `,.2f`, `+.3f`, `.0%`, `.3g`; by default an integer has marks of thousands.
     """
-    return in_symbols(format(value, spec or ("," if isinstance(value, Integral) else "")))
-
-
-def localized_all(values: Iterable[float], spec: str) -> list[str]:
-    """Format numbers in the visitor's language, as `localized` does each."""
-    return all_in_symbols([format(value, spec) for value in values])
-
-
-def in_symbols(text: str) -> str:
-    """Put a number that Python has written into the visitor's language."""
-    return all_in_symbols([text])[0]
+    return all_in_symbols([format(value, spec or ("," if isinstance(value, Integral) else ""))])[0]
 
 
 def all_in_symbols(texts: Iterable[str]) -> list[str]:
-    """Put numbers into the visitor's language, as `in_symbols` does each."""
+    """Put numbers that Python has written into the visitor's language."""
     marks = _replacements(language())
     return [text.translate(marks).replace("inf", INFINITY) for text in texts]
 

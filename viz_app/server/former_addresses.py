@@ -12,26 +12,17 @@ LINE_END = re.compile(r"[\r\n]+")  # what a browser removes from the text of a b
 MOVED = {f"/{VIEWS[0].name}": "/", "/bertviz": "/heads?view=bertviz"}  # pages, and where they are now
 # By page and query parameter: the parameter of today, and the choices that it had under the former name. Another page
 # may have a parameter of that name today.
-EARLIER_PARAMETERS: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
-    ("/heads", "distances"): ("distance", frozenset({"true"})),
+EARLIER_PARAMETERS = {
+    ("/heads", "distances"): ("distance", {"true"}),
     ("/heads", "method"): (
         "weights",
-        frozenset(
-            {
-                *("Attention weights", "Norm-weighted", "Gradient \u00d7 attention", "Attention rollout"),
-                *("ALTI, within a layer", "ALTI, rolled out"),
-            }
-        ),
+        {"Attention weights", "Norm-weighted", "Gradient \u00d7 attention", "Attention rollout"}
+        | {"ALTI, within a layer", "ALTI, rolled out"},
     ),
 }
-
-
 # By former page and query parameter: the page that a view of it is today, and the values that named the view.
-MOVED_VIEWS: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
-    ("/training", "training_view"): (
-        "/table_3",
-        frozenset({"table_3", "Table 3", "Tabelle 3", "\u8868 3", "\ud45c 3"}),
-    ),
+MOVED_VIEWS = {
+    ("/training", "training_view"): ("/table_3", {"table_3", "Table 3", "Tabelle 3", "\u8868 3", "\ud45c 3"}),
 }
 
 

@@ -13,7 +13,7 @@ from streamlit import runtime
 from streamlit.runtime.session_manager import SessionInfo, SessionStorage
 
 from viz_app.session import model_memory
-from viz_app.session.freed_memory import return_freed_memory
+from viz_app.session.model_memory import return_freed_memory
 
 GRACE = 120.0  # seconds in which a visitor who comes back finds everything as it was
 MOST = 128  # sessions that are kept

@@ -26,14 +26,13 @@ from viz_app.drawing.bertviz_scripts import all_hashes, source_hash
 from viz_app.frame.sidebar import page_script
 from viz_app.language import LANGUAGES, compact, speaking
 from viz_app.page_list import VIEWS
-from viz_app.server import pdf_address, preview_address
+from viz_app.server import addresses
 from viz_app.server.first_frame import FirstFrame, inline_scripts
 from viz_app.server.former_addresses import FormerAddresses
 from viz_app.server.left_visitors import keep_left_visitors
 from viz_app.server.security import OwnOrigin, SecurityHeaders
 from viz_app.server.stalled_connections import StalledBodies, limit_heads
 from viz_app.server.temporary_folder import TemporaryFolder, remove_leftovers
-from viz_app.server.threads import chosen_threads
 from viz_app.server.uploads import BoundedUploads, ExpectedUploads
 from viz_app.session import environment, model_memory, models, readings
 from viz_app.session.address import FIRST_EXAMPLE
@@ -45,6 +44,7 @@ PAUSE = 3.0  # seconds between loading the model and importing the other pages
 # in a pass gives it up, and waits as long to have it back if another page is drawn meanwhile: by Python's own interval,
 # ten times as long, that took longer than the pass.
 SWITCH_INTERVAL = 0.0005
+MAX_THREADS = 4  # at batch size 1, matrix products are too small for more
 
 
 @asynccontextmanager
@@ -134,6 +134,20 @@ def bound_kernel_caches() -> None:
     cpu_products.bound_kernel_caches()
 
 
+def chosen_threads(cores: int, requested: str | None) -> int:
+    """Return the number of threads to compute with on so many usable cores.
+
+    By default half of the cores, since the browser draws on the same machine: PyTorch's threads wait for each other
+    after every product, so one that loses its core to the browser stops all of them. For the same reason there are
+    never more threads than cores. `OMP_NUM_THREADS` may request a number, or one for each level of nesting, of which
+    the first counts; other values are ignored, as OpenMP does.
+    """
+    first = (requested or "").split(",")[0].strip()
+    if first.isdecimal() and int(first) > 0:
+        return min(int(first), cores)
+    return max(1, min(cores // 2, MAX_THREADS))
+
+
 def set_threads() -> None:
     """Set the number of threads, see `chosen_threads`."""
     import torch
@@ -176,8 +190,8 @@ def import_pages() -> None:
 def routes() -> list[BaseRoute]:
     """Return the addresses that are not Streamlit's."""
     return [
-        Route("/preview", preview_address.answer, methods=["POST"]),
-        Route("/pdf", pdf_address.answer, methods=["POST"]),
+        Route("/preview", addresses.preview, methods=["POST"]),
+        Route("/pdf", addresses.pdf, methods=["POST"]),
     ]
 
 

@@ -19,6 +19,11 @@ def _one_of(name: str, **values: str) -> Field[Any]:
     return Field(name, choice(values), next(iter(values.values())))
 
 
+def _same(name: str, *values: str) -> Field[Any]:
+    """Return a field with one of a few values that are identifiers themselves; the first is the default."""
+    return _one_of(name, **dict(zip(values, values, strict=True)))
+
+
 def _text(name: str, default: str | None = None, *, is_preset: bool = False) -> Field[Any]:
     """Return a field whose values are identifiers or texts of the visitor; without a default, the widget's first
     option.
@@ -60,16 +65,8 @@ TOP_P, MIN_P = Field("top_p", NUMBER, 1.0), Field("min_p", NUMBER, 0.0)
 SAMPLE_SEED = Field("sample_seed", INTEGER, 0)
 
 # Score a file
-LISTED = _one_of("listed", words="words", sentences="sentences")
-SORTED_BY = _one_of(
-    "sorted_by",
-    most="most",
-    detached="detached",
-    repetition="repetition",
-    numbers="numbers",
-    doubtful="doubtful",
-    left_out="left_out",
-)
+LISTED = _same("listed", "words", "sentences")
+SORTED_BY = _same("sorted_by", "most", "detached", "repetition", "numbers", "doubtful", "left_out")
 
 # Heads
 VIEW = _one_of("view", lines="Lines", map="Map", table="Table", bertviz="BertViz")
@@ -80,7 +77,7 @@ LABELS: Field[list[Any]] = Field("labels", several(TEXT), [])
 COMPARE = Field("compare", SWITCH, False)
 MASS = Field("mass", NUMBER, 1.0)
 STEP = Field("step", INTEGER, 0)
-OUTPUT = _one_of("output", whole="whole", selected="selected")
+OUTPUT = _same("output", "whole", "selected")
 JUDGED_BY = _one_of("judged_by", sentence="Sentence", sample="Sample")
 SCORED_SAMPLE = _text("scored_sample", "")
 CUTTING = Field("cutting", SWITCH, False)
@@ -92,7 +89,7 @@ BERTVIZ_VIEW = _one_of("bertviz_view", head="Head view", model="Model view")
 # Alignment
 METHOD = _text("method", "attention")
 ALIGNER = _text("aligner", is_preset=True)
-ROWS = _one_of("rows", predicted="predicted", fed="fed")
+ROWS = _same("rows", "predicted", "fed")
 LINKS = _text("links", "")
 NUMBERS_OF = _one_of("numbers_of", target="Target words", source="Source words")
 
@@ -202,7 +199,7 @@ WHY_VIEW = _one_of(
     sequential="Sequential steps",
     path="Path length",
 )
-ALONG = _one_of("along", n="n", d="d")
+ALONG = _same("along", "n", "d")
 WHY_TABLE = Field("why_table", SWITCH, False)
 WHY_N, WHY_D = Field("why_n", INTEGER, 64), Field("why_d", INTEGER, 512)
 WHY_K, WHY_R = Field("why_k", INTEGER, 3), Field("why_r", INTEGER, 8)
@@ -221,11 +218,8 @@ TRAINED_VIEW = _one_of(
     "trained_view", roles="Roles", score="Score", layers="Layers", translations="Translations", loss="Loss"
 )
 TRAINED_ON = _one_of("trained_on", sample="Sample", sentence="Sentence")
-TRAINED_SCORE, TRAINED_STEPS, TRAINED_HEAD = (
-    _text("trained_score"),
-    Field("trained_steps", INTEGER),
-    _text("trained_head", ""),
-)
+TRAINED_SCORE, TRAINED_HEAD = _text("trained_score"), _text("trained_head", "")
+TRAINED_STEPS = Field("trained_steps", INTEGER)
 
 # Parsing, Read a picture
 PARSING_VIEW, NODE = _one_of("parsing_view", tree="Tree", table="Table"), _text("tree_node", "")

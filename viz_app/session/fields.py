@@ -275,11 +275,7 @@ def is_history_navigation() -> bool:
 
 
 def begin() -> Collection[str]:
-    """Begin a run: look whether the visitor has come to a new address.
-
-    Returns:
-        The parameters of a new address; none in other runs.
-    """
+    """Begin a run: return the parameters of a new address that the visitor has come to; none in other runs."""
     visit = _visit()
     visit.drawn, visit.here = {}, None
     texts = {name: st.query_params.get_all(name) for name in st.query_params}

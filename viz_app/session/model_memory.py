@@ -4,6 +4,9 @@ A model that a visitor has opened is in memory as long as a session holds it. On
 as long as there is room: the least recently used goes first, and is loaded again when it is needed.
 """
 
+import ctypes
+import gc
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +17,6 @@ from weakref import WeakValueDictionary
 import streamlit as st
 
 from viz_app.session import environment
-from viz_app.session.freed_memory import return_freed_memory
 
 if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
     from core import Explanation, Translator
@@ -92,13 +94,16 @@ _room = threading.RLock()  # held while one of the two changes
 _loading = threading.Lock()  # held while one of the operator is loaded
 
 
-def nobody_has_left() -> bool:
-    """Return that there is no session to end."""
-    return False
+# Ends the session of the visitor who has been gone longest; returns whether there was one. Set by the server: until
+# then `bool()` says that there is none.
+end_left_visitor: Callable[[], bool] = bool
 
 
-# Ends the session of the visitor who has been gone longest; returns whether there was one. Set by the server.
-end_left_visitor: Callable[[], bool] = nobody_has_left
+def return_freed_memory() -> None:
+    """Return the memory of closed models to the system, if glibc allocates it, which would keep it for later."""
+    gc.collect()
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
+        trim(0)
 
 
 def limit_memory() -> None:

@@ -1,5 +1,6 @@
-"""A model's passes over a source and a target, shared by all sessions."""
+"""A model's passes over a source and a target, and its parses, shared by all sessions."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -10,6 +11,7 @@ if TYPE_CHECKING:  # torch takes a second to import: the sentence box is drawn b
     from core import Explanation, ScoredText
     from core.analysis.attribution.methods import Method
     from core.analysis.heads.head import Maps
+    from core.parsing.parser import Parse, Parser
     from viz_app.session.gradient_output import Output
 
 
@@ -72,3 +74,13 @@ def _computed_maps(
     if output is None:
         return METHODS[method](model.translator, source, target)
     return gradient_maps(attention_gradients(model.translator, source, target, output))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
+def parse(model: Model, text: str, _parser: "Parser", _progress: Callable[[int, int], None]) -> "Parse":
+    """Parse a text.
+
+    Raises:
+        ValueError: as `Parser.parse`.
+    """
+    return _parser.parse(text, progress=_progress)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from viz_app.session import models, readings
-from viz_app.session.freed_memory import return_freed_memory
+from viz_app.session.model_memory import return_freed_memory
 from viz_app.session.models import Model
 from viz_app.session.state import forget_model
 

@@ -2,7 +2,7 @@
 
 A run of a page keeps Streamlit and the browser busy for 0.2 s and more, whatever it draws. So with Enter the browser
 first requests the data of some drawings from an address of the server and draws them, and then lets the page run, which
-draws the same: see `components/preview.js` and `server/preview_address.py`.
+draws the same: see `components/preview.js` and `server/addresses.py`.
 """
 
 import secrets
@@ -103,10 +103,8 @@ _by_ticket: WeakValueDictionary[str, Previews] = WeakValueDictionary()
 
 
 def begin(model: Model, search: Search, complete: Callable[[str], str]) -> str:
-    """Forget what the last run of the page offered.
-
-    Returns:
-        The ticket with which the browser asks for what this run offers; "" if there is no model.
+    """Forget what the last run of the page offered, and return the ticket with which the browser asks for what this run
+    offers; "" if there is no model.
     """
     previews = session_object(Previews)
     previews.page = None if model.explanation is not None else ShownPage(model, search, complete, language())

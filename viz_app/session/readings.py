@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import streamlit as st
 
 from viz_app.language import tr
-from viz_app.session import address, model_passes, parses
+from viz_app.session import address, model_passes
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.state import Widget, session_object
 
@@ -214,7 +214,7 @@ def _translation(model: Model, search: Search, _progress: SearchProgress) -> "Tr
                     length=search.min_length,
                 )
             )
-        return parser.as_translation(parses.parse(model, search.text, parser, _progress))
+        return parser.as_translation(model_passes.parse(model, search.text, parser, _progress))
     return model.translator.translate(
         search.text,
         search.beam_size,

@@ -79,8 +79,9 @@ def test_heads_have_their_style_and_weights_and_the_axes_their_titles() -> None:
     assert found["heads"][0]["weights"] == encoded_weights(shown_weights(attention)[1])
     assert found["titles"] == {"query": "FED \u25b8 PREDICTS", "key": "FED, ATTENDED TO"}
     assert axis_words(attention)["titles"]["key"] == "fed, attended to"
-    with pytest.raises(ValueError, match=r"^layer 5 has 2 heads, there is no head 3$"):
-        attention_data(attention, [(2, {})])
+    for head in (2, -1):
+        with pytest.raises(ValueError, match=rf"^layer 5 has 2 heads, there is no head {head + 1}$"):
+            attention_data(attention, [(head, {})])
 
 
 def test_a_masked_cell_is_no_weight_of_0() -> None:

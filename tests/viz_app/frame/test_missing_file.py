@@ -10,8 +10,8 @@ from tests.viz_app.pages import Start, added, comes_to, healthy, opened, reading
 VIEW = {"text": "A dog runs.", "beam_size": "2", "view": "map", "heads_cross": "L1 H2", "words": "false"}
 
 
-def upload(app: AppTest, path: Path) -> AppTest:
-    return added(app, ("mine.safetensors", path.read_bytes()))
+def mine(path: Path) -> tuple[str, bytes]:
+    return "mine.safetensors", path.read_bytes()
 
 
 def all_of(app: AppTest) -> dict[str, str]:
@@ -21,7 +21,7 @@ def all_of(app: AppTest) -> dict[str, str]:
 @pytest.fixture
 def address(start: Start, small_checkpoint: Path) -> dict[str, str]:
     """The address of a view of an uploaded model."""
-    app = upload(healthy(start(text="A dog runs.", beam_size="2").run()), small_checkpoint)
+    app = added(healthy(start(text="A dog runs.", beam_size="2").run()), mine(small_checkpoint))
     digest = reading(app).model.digest
     opened(comes_to(app, **VIEW), "heads")
     found = all_of(app)
@@ -41,7 +41,7 @@ def test_a_file_is_missed_by_its_name_and_digest_until_it_is_given_again(
     assert [each.key for each in app.get("bidi_component")] == ["frame_script"]
     assert all_of(app) == address
     assert all_of(healthy(app.run())) == address
-    upload(app, small_checkpoint)
+    added(app, mine(small_checkpoint))
     assert not app.warning
     assert reading(app).model.name == "mine.safetensors"
     assert all_of(app) == address

@@ -277,3 +277,24 @@ def test_a_missing_model_is_left_for_the_page_to_tell(tmp_path: Path, monkeypatc
     serving.prepare(pause=0)
     with pytest.raises(models.ModelError, match="There is no checkpoint to read at"):
         models.shipped_model()
+
+
+@pytest.mark.parametrize(
+    ("cores", "asked", "threads"),
+    [
+        (1, None, 1),
+        (2, None, 1),  # the other one is the browser's
+        (8, None, 4),
+        (128, None, serving.MAX_THREADS),
+        (2, "1", 1),
+        (8, "8", 8),
+        (128, "6", 6),
+        (2, "16", 2),  # threads that wait for one another on two cores
+        (8, "3,1", 3),
+        (8, "", 4),
+        (8, "0", 4),
+        (8, "many", 4),
+    ],
+)
+def test_half_of_the_cores_is_the_browsers(cores: int, asked: str | None, threads: int) -> None:
+    assert serving.chosen_threads(cores, asked) == threads

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 import viz_app
-from tests.viz_app.pages import Start, comes_to, healthy, opened
+from tests.viz_app.pages import comes_to, healthy, opened
 from tests.viz_app.session.test_history import go
 from viz_app.language import LANGUAGES
 from viz_app.session.address_codecs import COUNTED, INTEGER, NUMBER, SWITCH, TEXT, Codec, choice, several
@@ -105,11 +105,6 @@ def test_only_the_fields_touch_the_query_parameters() -> None:
         if "query_params" in (text := path.read_text(encoding="utf-8")) or "bind=" in text
     }
     assert found == {"session/fields.py", "frame/sidebar.py"}  # the latter asks whether there are any
-
-
-@pytest.fixture
-def app(start: Start) -> AppTest:
-    return start(text="Where?", beam_size="2")
 
 
 @pytest.mark.parametrize(("page", "old", "new"), OLD_LINKS, ids=[f"{page}-{old}" for page, old, _ in OLD_LINKS])

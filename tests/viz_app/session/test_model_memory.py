@@ -1,13 +1,13 @@
 """Contents in memory: those of the operator go, the least recently used first, when there is no room."""
 
 import gc
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from weakref import WeakValueDictionary, ref
+from weakref import ref
 
 import pytest
-import streamlit as st
 
 from core import Translator, load_checkpoint, save_checkpoint
 from core.files.budget import MIB
@@ -16,13 +16,7 @@ from viz_app.session import environment, model_memory
 from viz_app.session.model_opening import opened_model
 from viz_app.session.models import Model, ModelError, model_at
 
-
-@pytest.fixture(autouse=True)
-def _forget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(model_memory, "_in_memory", WeakValueDictionary())  # without those of other tests
-    monkeypatch.setattr(model_memory, "_kept", {})
-    yield
-    st.cache_resource.clear()
+pytestmark = pytest.mark.usefixtures("nothing_in_memory")
 
 
 @pytest.fixture
@@ -116,3 +110,28 @@ def test_another_file_is_not_taken_for_the_one_that_was_evicted(files: list[Path
     files[0].unlink()
     with pytest.raises(ModelError, match=r"0\.safetensors cannot be read \(No such file or directory\)"):
         _ = model.translator
+
+
+def resident() -> int:
+    """Bytes of memory of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+@pytest.fixture
+def small_heap() -> Iterator[None]:
+    """Without the objects of other tests, among which a search for garbage takes half a second."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only glibc is asked for it")
+def test_freed_memory_is_returned(small_heap: None) -> None:
+    blocks: list[object] = [bytearray(100_000) for _ in range(1_000)]
+    last = blocks.pop()  # at the end of the heap, which could not shrink by itself
+    blocks.append(blocks)  # garbage that only a search for it finds
+    del blocks
+    before = resident()
+    model_memory.return_freed_memory()
+    assert before - resident() > 50_000_000
+    assert isinstance(last, bytearray)

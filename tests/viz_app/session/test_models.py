@@ -2,24 +2,16 @@
 
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from weakref import WeakValueDictionary
 
 import pytest
 import streamlit as st
 
 from viz_app.frame.model_facts import facts_html, training_text
-from viz_app.session import model_memory, models, uploads
+from viz_app.session import models, uploads
 from viz_app.session.models import Model
 
-
-@pytest.fixture(autouse=True)
-def _forget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(model_memory, "_in_memory", WeakValueDictionary())  # without those of other tests
-    monkeypatch.setattr(model_memory, "_kept", {})
-    yield
-    st.cache_resource.clear()
+pytestmark = pytest.mark.usefixtures("nothing_in_memory")
 
 
 def uploaded(name: str, content: bytes) -> Model:

@@ -23,7 +23,7 @@ def drawn(app: AppTest) -> dict[str, Any]:
     """The data of all components by their keys."""
     parts = [json.loads(each.proto.json) for each in app.get("bidi_component")]  # type: ignore[attr-defined]
     dated = [part for part in parts if isinstance(part, list) and len(part) == 4]
-    no_drawings = "model_sketch", "frame_script", "files_"  # they are not previewed
+    no_drawings = "model_sketch", "frame_script", "files_", "clicks_", "copy_link"  # they are not previewed
     return {part[3]: part[1] for part in dated if not part[3].startswith(no_drawings)}
 
 

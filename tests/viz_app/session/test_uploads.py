@@ -4,27 +4,17 @@ import io
 import re
 import tempfile
 import zipfile
-from collections import OrderedDict
-from collections.abc import Iterator
 from pathlib import Path
-from weakref import WeakValueDictionary
 
 import pytest
-import streamlit as st
 
 from core.files import budget
 from tests.full_disk import no_file_over
-from viz_app.session import model_memory, uploads
+from viz_app.session import uploads
 from viz_app.session.model_opening import opened_model
 from viz_app.session.models import Model, ModelError
 
-
-@pytest.fixture(autouse=True)
-def _forget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(model_memory, "_in_memory", WeakValueDictionary())  # without those of other tests
-    monkeypatch.setattr(model_memory, "_kept", OrderedDict())
-    yield
-    st.cache_resource.clear()
+pytestmark = pytest.mark.usefixtures("nothing_in_memory")
 
 
 def upload(*files: tuple[str, bytes]) -> tuple[list[Model], list[str]]:

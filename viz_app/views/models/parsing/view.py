@@ -21,7 +21,7 @@ from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import decimal, plain, sentence_case
 from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr, tr_count, tr_values
-from viz_app.session import address, model_passes, parses, readings
+from viz_app.session import address, model_passes, readings
 from viz_app.session.fields import part
 from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.map_pass import text_pass
@@ -88,7 +88,7 @@ def parsed(text: str) -> tuple[Model, Parse] | None:
     if progress is None:
         return None
     try:
-        parse = parses.parse(model, text, parser, progress)
+        parse = model_passes.parse(model, text, parser, progress)
     except ValueError as error:
         waiting.error(sentence_case(str(error)))
         return None
