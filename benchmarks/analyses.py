@@ -19,8 +19,9 @@ import torch
 from benchmarks import ratios, turns
 from benchmarks.capture import SHIPPED, sentence, timed
 from core import Translator
+from core.analysis.attribution.attribute import attribute_contrast
 from core.analysis.attribution.contrast import contrast_at, runner_up
-from core.analysis.attribution.contrast_methods import METHODS, attribute_contrast
+from core.analysis.attribution.contrast_methods import METHODS
 from core.analysis.attribution.logit_attribution import attribute_logit
 from core.analysis.attribution.logit_lexicon import head_lexicon, rank_lexicons
 from core.analysis.attribution.logit_trace import trace_logits
@@ -74,7 +75,7 @@ class Subject:
     def lexicons(self) -> None:
         """Rank all lexicons, and read those of every cross-attention head at every source token."""
         trace = trace_logits(self.translator, self.text, self.target)
-        for agreement in rank_lexicons(trace):
+        for agreement in rank_lexicons(trace).heads:
             head_lexicon(trace, agreement.head)
 
     def score_components(self) -> None:

@@ -17,7 +17,7 @@ WRONG = {  # an import against each contract
     "train/data/filters.py": "import train.loop",
     "viz_app/session/models.py": "from viz_app.controls import toolbar",
     "viz_app/views/heads/grid/head_detail.py": "import viz_app.views.compare.one_sentence.other_side",
-    "viz_app/views/why/contrast/figures.py": "import streamlit",
+    "viz_app/drawing/head_names.py": "import streamlit",
     "core/decoding/beam.py": "import plotly",
     "viz_app/frame/badges.py": "import core.native.library",
     "core/analysis/tokens/words.py": "def late():\n    import core.analysis.alignment.aligners",

@@ -172,6 +172,30 @@ class Curves:
 Picture = Grid | Dots | Bars | Curves
 
 
+# --- bars in cells ----------------------------------------------------------------------------------------------------
+
+SHADE = 0.7  # place of the colours of bars on their scales
+
+
+def bar_cell(
+    value: float, longest: float, *, signed: bool = True, says: str | None = None, is_strong: bool = False
+) -> Cell:
+    """Cell with a bar as a share of the longest one: from the middle to either side or, without signs, from the left.
+
+    Args:
+        says: by default the number.
+    """
+    length, sign = value / longest, "+" if signed else ""
+    return Cell(
+        text=Number(value, f"{sign}.2f"),
+        says=says or Number(value, f"{sign}.3f"),
+        shade=math.copysign(SHADE, value) if signed else 0.6 * SHADE,
+        scale="diverging" if signed else "sequential",
+        is_strong=is_strong,
+        bar=(min(0.5, 0.5 + length / 2), max(0.5, 0.5 + length / 2)) if signed else (0.0, length),
+    )
+
+
 # --- signed effects ---------------------------------------------------------------------------------------------------
 
 LEAST_LIMIT = 0.1  # nats: a smaller scale would show noise

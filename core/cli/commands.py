@@ -10,7 +10,8 @@ from typing import Any, cast
 from torch import nn
 
 from core.analysis.alignment.align import ALIGN
-from core.analysis.attribution.attribute import ATTRIBUTE, FAITHFULNESS
+from core.analysis.attribution.attribute import ATTRIBUTE
+from core.analysis.attribution.faithfulness import FAITHFULNESS
 from core.analysis.attribution.logit_attribution import CONTRIBUTIONS
 from core.analysis.attribution.logit_lexicon import LEXICON
 from core.analysis.attribution.score_components import SCORE_COMPONENTS

@@ -15,7 +15,7 @@ def test_a_head_of_the_query_opens_its_own_map_and_back_returns(page: Page, app:
     expect(page.get_by_text(re.compile(r"^Cross L2 H3 looks from ")).first).to_be_visible()
     expect(page).to_have_url(re.compile(r"/score_components\?.*attending_head=cross\+L2\+H3&.*attending=2&attended=1"))
     wait_until_idle(page)
-    page.get_by_role("button", name=re.compile(r"Cross-attention of layer 1, 4 heads: ")).click()
+    page.get_by_role("button", name=re.compile(r"Cross-attention of layer 1: ")).click()
     head = page.get_by_role("button", name=re.compile(r"Cross L1 H2: "))
     expect(head).to_be_visible()
     expect(page).to_have_url(re.compile(r"opened_terms=query\.cross\.1"))

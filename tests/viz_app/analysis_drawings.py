@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pandas as pd
 
-from core.analysis.attribution.contrast_methods import attribute_contrast, methods_of
-from core.analysis.attribution.faithfulness import RANDOM, deletion_curves, rank_methods
+from core.analysis.attribution.attribute import attribute_contrast
+from core.analysis.attribution.contrast_methods import methods_of
+from core.analysis.attribution.deletion_curves import curves_table, deletion_curves, methods_table
+from core.analysis.attribution.faithfulness import rank_methods
 from core.analysis.attribution.logit_attribution import attribute_logit
-from core.analysis.attribution.logit_lexicon import lexicon_of, lexicon_ranking
+from core.analysis.attribution.logit_lexicon import head_lexicon, rank_lexicons
 from core.analysis.attribution.logit_trace import trace_logits
 from core.analysis.attribution.score_components import ScoreComponentsOptions, score_components
 from core.analysis.composition.edge_effects import exact_effects
@@ -67,8 +69,6 @@ from viz_app.views.translate.beam import beam_tree as beam_component
 from viz_app.views.translate.generation import figures as generation
 from viz_app.views.translate.translation.fan_rows import fan_rows
 from viz_app.views.translate.translation.sample_fan import fan_payload
-from viz_app.views.why.contrast import figures as contrast
-from viz_app.views.why.score_components import figures as score_bars
 
 
 def search(of: Subject) -> Iterator[Drawn]:
@@ -123,16 +123,20 @@ def written(of: Subject) -> Iterator[Drawn]:
         yield picture_data(picture, translated_all, head)
     yield {"": translated(found.answer(head))}
     yield pd.DataFrame(found.table())
-    yield pd.DataFrame(found.head_table(of.explanation, head, lexicon_of(trace, head, 5)))
-    yield pd.DataFrame(lexicon_ranking(trace).table())
+    yield pd.DataFrame(found.head_table(of.explanation, head, head_lexicon(trace, head)))
+    for result in (head_lexicon(trace, head), rank_lexicons(trace)):
+        yield picture_data(result.pictures()[0], translated_all)
+        yield {"": translated(result.answer())}
+        yield pd.DataFrame(result.table())
 
 
 def scores(of: Subject) -> Iterator[Drawn]:
     """Why a head looks there."""
     options = ScoreComponentsOptions(head=Head("cross", *of.place), query=of.position, key=0)
     found = score_components(of.translator, of.text, of.target, options)
-    for side in ("key", "query"):
-        yield score_bars.bars_grid(found, side, ["key.encoder_self.1", "query.cross.1"])
+    for picture in found.pictures(FIRST, ["key.encoder_self.1", "query.cross.1"]):
+        yield picture_data(picture, translated_all)
+    yield {"": translated(found.answer())}
     yield pd.DataFrame(found.table())
 
 
@@ -140,16 +144,16 @@ def contrasts(of: Subject) -> Iterator[Drawn]:
     """Why A rather than B: three methods, which draw alike."""
     few = of.choice.sample([name for name in methods_of(of.translator.config) if name != "integrated gradients"], 3)
     found = attribute_contrast(of.translator, of.text, of.target, of.position, methods=few)
-    rows = contrast.token_rows(found, of.choice.random() < 0.5, of.choice.random() < 0.5)
-    yield contrast.bars_grid(found, few, rows)
-    yield contrast.correlation_grid(found, few)
-    yield contrast.scores_table(found, rows)
-    yield contrast.correlations_table(found)
+    view = of.choice.random() < 0.5, of.choice.random() < 0.5
     curves = deletion_curves(found, 2)
-    yield contrast.curves_figure(curves, few, "title", of.theme)
-    yield contrast.methods_table(found, curves)
-    yield contrast.curves_table(curves)
-    yield contrast.ranking_table(rank_methods([{name: curves[name] for name in (*few, RANDOM)}]))
+    ranking = rank_methods([curves])
+    for picture in (*found.pictures(FIRST, *view), *ranking.pictures()):
+        yield picture_data(picture, translated_all)
+    yield {"": translated(found.answer())}
+    yield {"": translated(ranking.answer())}
+    for table in (found.table(*view), found.correlations(), methods_table(found, curves), curves_table(curves)):
+        yield pd.DataFrame(table)
+    yield pd.DataFrame(ranking.table())
 
 
 def layers(of: Subject) -> Iterator[Drawn]:

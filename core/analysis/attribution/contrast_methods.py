@@ -26,24 +26,21 @@ with sum 1 over source and prefix, so they cannot say what speaks against A:
     alti        ALTI, rolled out (`contribution_maps`)
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
 from core.analysis.attribution.alti import contribution_maps
-from core.analysis.attribution.contrast import Contrast, contrast_at
-from core.analysis.attribution.forward_trace import ForwardTrace, trace_forward
+from core.analysis.attribution.contrast import Contrast
+from core.analysis.attribution.forward_trace import ForwardTrace
 from core.analysis.attribution.norms import layer_norms
 from core.analysis.attribution.rollout import attention_rollout, row_shares
-from core.analysis.correlation import spearman
-from core.analysis.declaration import Columns
 from core.analysis.heads.head import Maps
 from core.decoding import Progress
 from core.model.config import TransformerConfig
-from core.translator import Translator
+from core.text.phrases import marked
 
 ContrastMethod = Literal[
     "integrated_gradients", "occlusion", "value_zeroing", "gradient_x_input", "attention", "norms", "rollout", "alti"
@@ -58,146 +55,22 @@ FIRST_INTERVALS, HALVED = 12, 16  # of the integral; intervals halved in one rou
 ENOUGH_POINTS, MOST_POINTS = 45, 128  # after the first number, only the whole sum needs to be close
 CLOSE = 0.03  # gap at which the integral is close enough, as a share of F(1) - F(0) ...
 CLOSE_NATS = 0.03  # ... or in nats
-TOLERANCE = 0.05  # gap up to which completeness holds, likewise: Sundararajan et al. 2017, section 5
-TOLERANCE_NATS = 0.05
-
-
-@dataclass(frozen=True)
-class ContrastAttribution:
-    """Scores of all source and prefix tokens for one prediction.
-
-    Attributes:
-        contrast: the prediction.
-        output: F(1), in nats.
-        baseline: F(0), in nats.
-        points: of the integral of integrated gradients; 0 without them.
-        scores: [S + T] by method, on the CPU.
-    """
-
-    contrast: Contrast
-    output: float
-    baseline: float
-    points: int
-    scores: Mapping[ContrastMethod, Tensor]
-
-    def gap(self, method: ContrastMethod) -> float:
-        """Completeness gap, in nats: the absolute difference between the sum of the scores and F(1) - F(0)."""
-        return abs(float(self.scores[method].sum()) - (self.output - self.baseline))
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether integrated gradients sum to F(1) - F(0), up to `TOLERANCE`."""
-        return self.gap("integrated_gradients") <= max(TOLERANCE * abs(self.output - self.baseline), TOLERANCE_NATS)
-
-    def table(self) -> Columns:
-        """A row for each token: side, position (from 0), token, and the score of each method."""
-        contrast = self.contrast
-        num_source, num_prefix = len(contrast.source_tokens), len(contrast.prefix_tokens)
-        return {
-            "side": ["source"] * num_source + ["prefix"] * num_prefix,
-            "position": [*range(num_source), *range(num_prefix)],
-            "token": [str(token) for token in contrast.tokens],
-            **{method: scores.tolist() for method, scores in self.scores.items()},
-        }
-
-    def summary(self) -> str:
-        """The output that the scores explain, and how complete they are."""
-        piece, against = self.contrast.translator.tokenizer.target.piece, self.contrast.against
-        minus = "" if against is None else f" - log p({piece(against)})"
-        explained = (
-            f"log p({piece(self.contrast.token)}){minus}: {self.output:.4f}, of the baseline {self.baseline:.4f}"
-        )
-        if "integrated_gradients" not in self.scores:
-            return explained
-        gap = self.gap("integrated_gradients")
-        return f"{explained}\nintegrated gradients: gap {gap:.4f} with {self.points} points"
-
-    def correlation(self, first: ContrastMethod, second: ContrastMethod) -> float:
-        """Rank correlation of two methods over the tokens of `Contrast.ordinary`.
-
-        Signed scores are compared with shares by their absolute values.
-        """
-        places = self.contrast.ordinary
-        one, two = (self.scores[method][places] for method in (first, second))
-        if (first in SIGNED) != (second in SIGNED):
-            one, two = one.abs(), two.abs()
-        return spearman(one.numpy(), two.numpy())
+# of each method: its name, the same in a column of a few characters, and in one of four
+NAMES: dict[ContrastMethod, tuple[str, str, str]] = {
+    "integrated_gradients": (marked("Integrated gradients"), marked("Integrated"), "IG"),
+    "occlusion": (marked("Occlusion"), marked("Occlusion"), "Occ"),
+    "value_zeroing": (marked("Value zeroing"), marked("Zeroing"), "VZ"),
+    "gradient_x_input": (marked("Gradient \u00d7 input"), marked("Grad\u00d7input"), "G\u00d7I"),
+    "attention": (marked("Attention"), marked("Attention"), "Att"),
+    "norms": (marked("Norm-weighted"), marked("Norm"), "Norm"),
+    "rollout": (marked("Rollout"), marked("Rollout"), "Roll"),
+    "alti": (marked("ALTI"), marked("ALTI"), "ALTI"),
+}
 
 
 def methods_of(config: TransformerConfig) -> tuple[ContrastMethod, ...]:
     """Methods that apply to a model; see `NO_INTEGRAL`."""
     return METHODS[1:] if config.positions == "relative" else METHODS
-
-
-def attribute_contrast(
-    translator: Translator,
-    source: str,
-    target: str | Sequence[int],
-    position: int,
-    token: int | None = None,
-    against: int | None = None,
-    methods: Sequence[ContrastMethod] | None = None,
-    progress: Progress | None = None,
-) -> ContrastAttribution:
-    """Attribute one prediction to the source and prefix tokens.
-
-    Args:
-        source, target, position, token, against: as for `contrast_at`.
-        methods: None for `methods_of` the model.
-        progress: called after each batch with the amount done and the total.
-
-    Raises:
-        ValueError: as `contrast_at`; a method is unknown, or does not apply to the model.
-        NonFiniteError: an output or a gradient of the model is not finite.
-        DisagreementError: ALTI cannot decompose this model, see `decompose`.
-    """
-    *_, attribution = contrast_steps(translator, source, target, position, token, against, methods, progress)
-    return attribution
-
-
-def contrast_steps(
-    translator: Translator,
-    source: str,
-    target: str | Sequence[int],
-    position: int,
-    token: int | None = None,
-    against: int | None = None,
-    methods: Sequence[ContrastMethod] | None = None,
-    progress: Progress | None = None,
-) -> Iterator[ContrastAttribution]:
-    """Attribute one prediction as `attribute_contrast`, method by method; stop iterating to cancel the rest.
-
-    Yields:
-        The attribution without scores, then with those of one more method each.
-    """
-    offered = methods_of(translator.config)
-    methods = offered if methods is None else methods
-    for method in methods:
-        if method not in METHODS:
-            raise ValueError(f"there is no method {method!r}: give one of {', '.join(METHODS)}")
-        if method not in offered:
-            raise ValueError(f"{NO_INTEGRAL}. Give one of {', '.join(offered)}")
-    contrast = contrast_at(translator, source, target, position, token, against)
-    ones = contrast.ones()
-    output, baseline = contrast.outputs(torch.cat((ones, 0 * ones))).tolist()
-    points, trace = 0, None
-    scores: dict[ContrastMethod, Tensor] = {}
-    yield ContrastAttribution(contrast, output, baseline, points, scores)
-    for number, method in enumerate(methods):
-
-        def in_method(done: int, total: int, number: int = number) -> None:
-            if progress:
-                progress(100 * number + 100 * done // total, 100 * len(methods))
-
-        if method == "integrated_gradients":
-            method_scores, points = integrated_gradients(contrast, in_method)
-        elif method in SIGNED:
-            method_scores = _DIFFERENCES[method](contrast, in_method)
-        else:
-            trace = trace or trace_forward(translator, source, target)
-            method_scores = _SHARES[method](trace, position)
-        scores = {**scores, method: method_scores.float().cpu()}
-        yield ContrastAttribution(contrast, output, baseline, points, scores)
 
 
 def integrated_gradients(contrast: Contrast, progress: Progress | None = None) -> tuple[Tensor, int]:
@@ -207,8 +80,7 @@ def integrated_gradients(contrast: Contrast, progress: Progress | None = None) -
     intervals with the largest gaps are halved until all gaps together are close to 0. With `ENOUGH_POINTS`, it suffices
     that the whole sum is close to F(1) - F(0), and there are `MOST_POINTS` at most.
 
-    Args:
-        progress: called with the number of points computed and `MOST_POINTS`.
+    `progress` is called with the number of points computed and `MOST_POINTS`.
 
     Returns:
         [S + T] scores, and the number of points.
@@ -257,7 +129,7 @@ def _without_each(contrast: Contrast, outputs: Callable[[Tensor], Tensor]) -> Te
     return outputs(ones) - torch.cat((outputs(closed[:num_source]), outputs(closed[num_source:])))
 
 
-_DIFFERENCES: dict[ContrastMethod, Callable[[Contrast, Progress], Tensor]] = {
+DIFFERENCES: dict[ContrastMethod, Callable[[Contrast, Progress], Tensor]] = {
     "occlusion": occlusion,
     "value_zeroing": value_zeroing,
     "gradient_x_input": gradient_x_input,
@@ -302,7 +174,7 @@ def _last_row(maps: Maps, position: int) -> Tensor:
     return torch.cat((source, prefix[: position + 1]))
 
 
-_SHARES: dict[ContrastMethod, Callable[[ForwardTrace, int], Tensor]] = {
+SHARES: dict[ContrastMethod, Callable[[ForwardTrace, int], Tensor]] = {
     "attention": attention_shares,
     "norms": norm_shares,
     "rollout": rollout_shares,

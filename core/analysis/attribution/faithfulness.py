@@ -1,33 +1,32 @@
-"""Faithfulness of attributions: do the tokens ranked highest matter most?
+"""The analysis `faithfulness`: are the tokens that an attribution method ranks highest those that matter most?
 
-DeYoung et al. 2020, "ERASER": delete the top k tokens, r_k, and compare the prediction with that for the whole input,
-
-    comprehensiveness_k = m(x) - m(x \\ r_k),        AOPC = 1 / (|B| + 1) * sum over k in {0} and B,
-
-the area over the perturbation curve (Samek et al. 2017). Their m is the probability of the prediction. Here it is p(A),
-or with a B the probability of A if A and B were the only two tokens, p(A) / (p(A) + p(B)). B are shares of the tokens,
-10 % to 50 %, rounded up. Deleted tokens are left out of the source or of the prefix, so that the model reads a shorter
-input, as Yin & Neubig 2022 do for translation. Only tokens of the sentence and of its translation are deleted: never
-`<s>` and `</s>`, nor codes of languages and words of a task, which are no part of it. No method computes that deletion
-itself: occlusion leaves an unknown token in its place.
-
-The control is the mean over random orders, different ones for each prediction. A method is faithful to the model if its
-curve falls further than that of the control. Deletion makes inputs that the model was never trained on, so curves
-compare methods and prove none.
+Over a sample of predictions, each with its `deletion_curves`: a method is faithful to the model if its curve falls
+further than that of the control. Deletion makes inputs that the model was never trained on, so curves compare methods
+and prove none.
 """
 
 import math
 import random
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 from statistics import fmean
 
-import torch
-from torch import Tensor
+from tqdm import tqdm
 
-from core.analysis.attribution.contrast import BLOCK_TOKENS, Contrast, contrast_at, contrast_of, runner_up
-from core.analysis.attribution.contrast_methods import ContrastAttribution, ContrastMethod, attribute_contrast
+from core.analysis.attribution.attribute import METHODS_HELP, attribute_contrast
+from core.analysis.attribution.contrast import contrast_at, runner_up
+from core.analysis.attribution.contrast_methods import METHODS, ContrastMethod
+from core.analysis.attribution.deletion_curves import (
+    METHOD_NAMES,
+    RANDOM,
+    DeletionCurves,
+    area_over_curve,
+    curves_picture,
+    deletion_curves,
+)
 from core.analysis.attribution.paired_differences import (
     LEVEL,
     PairedDifference,
@@ -35,93 +34,16 @@ from core.analysis.attribution.paired_differences import (
     paired_difference,
     standard_error,
 )
-from core.analysis.declaration import Columns
+from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, option
+from core.analysis.pictures import Curves
+from core.analysis.subject import MODEL
+from core.files.number_range import SEEDS
 from core.text.byte_pieces import is_special
+from core.text.phrases import Number, Phrase, listed, marked
 from core.text.sentences import naming_sentence
+from core.text.text_files import read_text, split_lines
+from core.trace import Head
 from core.translator import Translator
-
-SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)  # of the tokens that are deleted
-RANDOM = "random"  # name of the control
-RANDOM_ORDERS = 40
-Curves = Mapping[str, tuple[float, ...]]  # probabilities with none and with each of `SHARES` deleted, by method
-
-
-@torch.inference_mode()
-def probabilities_without(contrast: Contrast, deletions: Sequence[Collection[int]]) -> list[float]:
-    """m after tokens have been deleted, see the module docstring.
-
-    Args:
-        deletions: each a set of indices in `contrast.tokens`.
-
-    Raises:
-        ValueError: a token is to be deleted that is not of the sentence or its translation.
-    """
-    ordinary, num_source = set(contrast.ordinary), len(contrast.source_ids)
-    wanted = [frozenset(deletion) for deletion in deletions]
-    if strange := sorted(frozenset().union(*wanted) - ordinary):
-        raise ValueError(
-            f"token {strange[0]} cannot be deleted: it is not one of the {len(ordinary)} tokens of the sentence and "
-            f"its translation"
-        )
-    different = sorted(set(wanted), key=lambda deletion: (len(deletion), sorted(deletion)))  # little padding
-    probabilities, translator = dict[frozenset[int], float](), contrast.translator
-    size = max(1, BLOCK_TOKENS // len(contrast.tokens))
-    for start in range(0, len(different), size):
-        block = different[start : start + size]
-        # A source of a model without `</s>` keeps one token
-        sources = [_without(contrast.source_ids, 0, deleted) or contrast.source_ids[-1:] for deleted in block]
-        prefixes = [_without(contrast.prefix_ids, num_source, deleted) for deleted in block]
-        with translator.inspect() as model:
-            source_ids = translator.batch(sources)
-            states = model.decode(translator.batch(prefixes), model.encode(source_ids), model.source_mask(source_ids))
-            last = states[torch.arange(len(block)), [len(prefix) - 1 for prefix in prefixes]]
-            logits = model.project(last)
-        probabilities.update(zip(block, _probability(logits, contrast).tolist(), strict=True))
-    return [probabilities[deletion] for deletion in wanted]
-
-
-def _without(token_ids: Sequence[int], first: int, deleted: Collection[int]) -> list[int]:
-    """Token ids without those whose index, counted from `first`, is in `deleted`."""
-    return [token_id for index, token_id in enumerate(token_ids, start=first) if index not in deleted]
-
-
-def _probability(logits: Tensor, contrast: Contrast) -> Tensor:
-    """m of logits [B, V]: [B]."""
-    output = contrast_of(logits, contrast.token, contrast.against)
-    return output.exp() if contrast.against is None else output.sigmoid()
-
-
-def ranked_tokens(scores: Tensor, contrast: Contrast) -> list[int]:
-    """Indices of all but special tokens, the highest score first and, of equal scores, the earlier token first."""
-    return sorted(contrast.ordinary, key=lambda index: -float(scores[index]))
-
-
-def deletion_curves(attribution: ContrastAttribution, num_random: int = RANDOM_ORDERS, seed: int = 0) -> Curves:
-    """m with none and with each of `SHARES` of the tokens deleted, for every method and for tokens deleted at random.
-
-    Args:
-        num_random: number of random orders.
-        seed: of these orders, which differ between predictions.
-
-    Raises:
-        ValueError: there are no tokens to delete.
-    """
-    contrast = attribution.contrast
-    if not contrast.ordinary:
-        raise ValueError("there is nothing to delete: the sentence has special tokens only")
-    shuffled = random.Random(f"{seed} {contrast.source_ids} {contrast.prefix_ids}")
-    orders = [ranked_tokens(scores, contrast) for scores in attribution.scores.values()]
-    orders += [shuffled.sample(contrast.ordinary, len(contrast.ordinary)) for _ in range(num_random)]
-    counts = [0, *(math.ceil(share * len(contrast.ordinary)) for share in SHARES)]
-    values = probabilities_without(contrast, [order[:count] for order in orders for count in counts])
-    curves = [tuple(values[start : start + len(counts)]) for start in range(0, len(values), len(counts))]
-    at_random = tuple(fmean(points) for points in zip(*curves[len(attribution.scores) :], strict=True))
-    return {**dict(zip(attribution.scores, curves, strict=False)), RANDOM: at_random}
-
-
-def area_over_curve(curve: Sequence[float]) -> float:
-    """AOPC of DeYoung et al. 2020: mean fall of m over the points of a curve, the undisturbed one included."""
-    return fmean(curve[0] - value for value in curve)
 
 
 @dataclass(frozen=True)
@@ -131,7 +53,7 @@ class Example:
     source: str
     token: str
     against: str | None
-    curves: Curves
+    curves: DeletionCurves
 
 
 def sample_curves(
@@ -174,7 +96,7 @@ def sample_curves(
 
 def measured_curves(
     translator: Translator, sentences: Sequence[str], contrastive: bool = True, count: int | None = None
-) -> list[Curves]:
+) -> list[DeletionCurves]:
     """The curves of `sample_curves`, of all examples or of the first ones."""
     return [example.curves for example in islice(sample_curves(translator, sentences, contrastive), count)]
 
@@ -201,7 +123,7 @@ class Faithfulness:
 
 
 @dataclass(frozen=True)
-class Ranking:
+class Ranking(PicturedResult):
     """Methods by their mean AOPC over a sample.
 
     The largest of several means is too large by chance. So the best method is chosen on one half of the examples (the
@@ -213,12 +135,14 @@ class Ranking:
         best: methods with the largest mean over the first and over the second half, once if they are the same.
         best_aopc: mean over all examples of the method chosen on the half that does not have them; NaN for one example.
         num_examples: how many examples there are.
+        curves: means of their curves.
     """
 
     methods: tuple[Faithfulness, ...]
     best: tuple[str, ...]
     best_aopc: float
     num_examples: int
+    curves: DeletionCurves
 
     def table(self) -> Columns:
         """A row for each method."""
@@ -234,15 +158,48 @@ class Ranking:
             "is_best": [each.is_best for each in self.methods],
         }
 
+    def pictures(self, at: Head = FIRST) -> tuple[Curves]:
+        """The mean curves."""
+        return (curves_picture(self.curves),)
+
+    def answer(self, at: Head = FIRST) -> str:
+        """Which methods to trust on this model, which not, and how good the best one is where it was not chosen."""
+        count = Number(self.num_examples, "d")
+        trusted = [each.method for each in self.methods if each.is_best and each.beats_random]
+        words = marked("Over {count} predictions, no method can be told apart from a random order.")
+        if len(trusted) == 1:
+            words = marked(
+                "Trust {methods}: over {count} predictions, the probability falls most without the tokens that rank "
+                "highest there."
+            )
+        elif trusted:
+            words = marked(
+                "Trust {methods}, which these sentences cannot tell apart: over {count} predictions, the probability "
+                "falls most without the tokens that rank highest there."
+            )
+        chosen = marked("The best on one half of the predictions ({methods}) has an AOPC of {aopc} on the other half.")
+        sentences = [
+            Phrase(words, methods=_listed(trusted or self.best), count=count),
+            Phrase(chosen, methods=_listed(self.best), aopc=Number(self.best_aopc, ".3f")),
+        ]
+        others = [each.method for each in self.methods if not each.beats_random and each.method != RANDOM]
+        if trusted and others:
+            words = marked("Not shown to be better than a random order: {methods}.")
+            sentences.append(Phrase(words, methods=_listed(others)))
+        return listed(sentences, "{first} {rest}")
+
     def summary(self) -> str:
-        """The best method, and how good it is where it was not chosen."""
-        return (
-            f"best on one half of {self.num_examples} predictions: {' and '.join(self.best)}; AOPC on the other half: "
-            f"{self.best_aopc:.4f}"
-        )
+        """The answer."""
+        return self.answer()
 
 
-def rank_methods(examples: Sequence[Curves]) -> Ranking:
+def _listed(methods: Sequence[str]) -> str:
+    """Names of methods."""
+    *names, last = [Phrase(METHOD_NAMES[method]) for method in methods]
+    return Phrase(marked("{names} and {last}"), names=listed(names), last=last) if names else last
+
+
+def rank_methods(examples: Sequence[DeletionCurves]) -> Ranking:
     """Compare methods by their AOPC on the same examples, the control included.
 
     Raises:
@@ -269,7 +226,16 @@ def rank_methods(examples: Sequence[Curves]) -> Ranking:
         for method, values in areas.items()
     ]
     ranked.sort(key=lambda each: -each.aopc)
-    return Ranking(tuple(ranked), tuple(dict.fromkeys(best)), fmean(held_out) if held_out else math.nan, len(examples))
+    return Ranking(
+        methods=tuple(ranked),
+        best=tuple(dict.fromkeys(best)),
+        best_aopc=fmean(held_out) if held_out else math.nan,
+        num_examples=len(examples),
+        curves={
+            method: tuple(fmean(points) for points in zip(*(curves[method] for curves in examples), strict=True))
+            for method in examples[0]
+        },
+    )
 
 
 def _compared(pairs: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> dict[str, PairedDifference]:
@@ -285,9 +251,39 @@ def _is_above(difference: PairedDifference) -> bool:
     return difference.mean > 0 and difference.p_value <= LEVEL
 
 
-def mean_curves(examples: Sequence[Curves]) -> Curves:
-    """Mean of the curves of several examples, by method."""
-    return {
-        method: tuple(fmean(points) for points in zip(*(curves[method] for curves in examples), strict=True))
-        for method in examples[0]
-    }
+@dataclass(frozen=True)
+class FaithfulnessOptions:
+    """Options of `faithfulness`."""
+
+    input: Path = option(help="sentences, one per line", metavar="FILE")
+    alone: bool = option(False, "explain log p(A) alone, rather than A against the runner-up B")
+    seed: int = option(
+        0, "seed of the choice of tokens and of the random orders (default: %(default)s)", metavar="N", type=SEEDS
+    )
+    methods: tuple[ContrastMethod, ...] | None = option(None, METHODS_HELP, metavar="NAME", choices=METHODS)
+
+
+def faithfulness(translator: Translator, options: FaithfulnessOptions) -> Ranking:
+    """Rank the methods by how far the probability falls without the tokens that they rank highest.
+
+    Progress is shown on stderr.
+
+    Raises:
+        ValueError: the file has no sentences, or one that cannot be translated.
+        OSError: the file cannot be read.
+    """
+    sentences = [line.strip() for line in split_lines(read_text(options.input)) if line.strip()]
+    if not sentences:
+        raise ValueError(f"{options.input} has no sentences: give a file with one per line")
+    examples = sample_curves(translator, sentences, not options.alone, options.methods, options.seed)
+    shown = tqdm(examples, total=len(sentences), unit=" sentences", file=sys.stderr)
+    return rank_methods([example.curves for example in shown])
+
+
+FAITHFULNESS = Analysis(
+    "faithfulness",
+    "measure on a file of sentences which attribution methods are faithful to a model",
+    faithfulness,
+    FaithfulnessOptions,
+    MODEL,
+)

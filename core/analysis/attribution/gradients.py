@@ -1,13 +1,12 @@
 """Gradients of the output with respect to attention weights and heads."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from core.analysis.attribution.rollout import RolledMaps, row_shares, single_head_map
+from core.analysis.attribution.rollout import RolledMaps, row_shares
 from core.analysis.predicted_position import check_position
 from core.capture import AttentionMap
 from core.decoding import NonFiniteError
@@ -36,9 +35,8 @@ def attention_gradients(
     """Differentiate the log-probability of predicted tokens by all attention weights.
 
     Args:
-        source, target: as for `Translator.explain`.
-        positions: positions, from 0, of the predicted tokens whose log-probabilities are summed; None for all, `</s>`
-            included and a forced first token left out.
+        positions: from 0, of the predicted tokens whose log-probabilities are summed; None for all, `</s>` included and
+            a forced first token left out.
 
     Raises:
         ValueError: as `Translator.explain`; no position is given, or one is out of range.
@@ -75,28 +73,17 @@ def attention_gradients(
     return AttentionGradients(maps, by_kind, len(explained))
 
 
-def gradient_maps(gradients: AttentionGradients, average: bool = False) -> RolledMaps:
+def gradient_maps(gradients: AttentionGradients) -> RolledMaps:
     """Gradient x attention, (grad a * a)+, with normalised rows.
 
     One layer of Chefer et al. 2021: they average it over heads, E_h[(grad a * a)+], without normalising its rows, and
     add up its products with the relevance of the layers below, for the gradient of one output. Here each layer stands
     alone. Rows of zeros stay zero: no weight of theirs raised the log-probability.
-
-    Args:
-        average: average over the heads, which gives maps of a single head.
     """
-
-    def gradient_map(layer: AttentionMap, gradient: Tensor) -> AttentionMap:
-        positive = (gradient * layer.weights).clamp(min=0)
-        return (
-            single_head_map(layer, row_shares(positive.mean(0)))
-            if average
-            else replace(layer, weights=row_shares(positive))
-        )
-
     return {
         kind: tuple(
-            gradient_map(layer, gradient) for layer, gradient in zip(layers, gradients.gradients[kind], strict=True)
+            replace(layer, weights=row_shares((gradient * layer.weights).clamp(min=0)))
+            for layer, gradient in zip(layers, gradients.gradients[kind], strict=True)
         )
         for kind, layers in gradients.maps.items()
     }
@@ -115,19 +102,3 @@ def head_importance(gradients: AttentionGradients) -> dict[Head, float]:
             totals = (gradient * layer.weights).sum((-2, -1)).abs() / gradients.num_predicted  # [H]
             importance.update({Head(kind, layer.layer, head): float(total) for head, total in enumerate(totals)})
     return importance
-
-
-def expected_importance(sentences: Iterable[Mapping[Head, float]]) -> dict[Head, float]:
-    """Mean of `head_importance` over sentences, E_x |d loss / d g_h| of Michel et al. 2019, before
-    `heads.ablation.normalised_by_layer`.
-
-    Raises:
-        ValueError: there are no sentences.
-    """
-    values: defaultdict[Head, list[float]] = defaultdict(list)
-    for sentence in sentences:
-        for head, value in sentence.items():
-            values[head].append(value)
-    if not values:
-        raise ValueError("the importance of heads is a mean over sentences: give at least one")
-    return {head: sum(of_head) / len(of_head) for head, of_head in values.items()}

@@ -24,19 +24,14 @@ of the decoder has read the source. Contributions are those of the last step to 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
 from core.analysis.agreement import require_agreement
 from core.analysis.attribution.logit_lexicon import Lexicon
-from core.analysis.attribution.logit_trace import (
-    AttentionWrite,
-    FeedForwardWrite,
-    LogitTrace,
-    trace_logits,
-)
+from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWrite, LogitTrace, trace_logits
 from core.analysis.declaration import Analysis, Columns, PicturedResult, option
 from core.analysis.linear_norm import FrozenNorm
 from core.analysis.pictures import Bars, Cell, Grid, Series, effect_cells, effect_ends, effect_limit
@@ -57,8 +52,7 @@ _NAMES: dict[Kind, str] = {
 }
 
 
-@dataclass(frozen=True)
-class LogitTerm:
+class LogitTerm(NamedTuple):
     """One term of a logit.
 
     Attributes:
@@ -128,13 +122,16 @@ class LogitAttribution(PicturedResult):
 
     def heads(self) -> dict[Head, float]:
         """Term of every decoder head, summed over the tokens that it attends to."""
-        by_kind: dict[Kind, Tensor] = {"decoder_self": self.decoder_self.sum(-1), "cross": self.cross.sum(-1)}
         return {
             Head(kind, layer, head): value
-            for kind, by_layer in by_kind.items()
+            for kind, by_layer in self._by_kind().items()
             for layer, of_layer in enumerate(by_layer.tolist())
             for head, value in enumerate(of_layer)
         }
+
+    def _by_kind(self) -> dict[Kind, Tensor]:
+        """Terms of heads: [L, H] by kind."""
+        return {"cross": self.cross.sum(-1), "decoder_self": self.decoder_self.sum(-1)}
 
     def terms(self) -> Iterator[LogitTerm]:
         """Every term, from the embedding up to the last layer."""
@@ -150,15 +147,9 @@ class LogitAttribution(PicturedResult):
 
     def table(self) -> Columns:
         """All terms; layers, heads and positions are counted from 0."""
-        terms = list(self.terms())
-        return {
-            "part": [term.part for term in terms],
-            "layer": [term.layer for term in terms],
-            "head": [term.head for term in terms],
-            "key": [term.key for term in terms],
-            "key_token": [None if term.key is None else self.key_tokens[term.part][term.key] for term in terms],
-            "contribution": [term.value for term in terms],
-        }
+        part, layer, head, key, value = (list(column) for column in zip(*self.terms(), strict=True))
+        tokens = [None if place is None else self.key_tokens[of][place] for of, place in zip(part, key, strict=True)]
+        return {"part": part, "layer": layer, "head": head, "key": key, "key_token": tokens, "contribution": value}
 
     def head_table(self, explanation: Explanation, head: Head, promoted: Lexicon | None = None) -> Columns:
         """A row for each token that a head attends to: weight, contribution, and the pieces that the head promotes.
@@ -193,29 +184,23 @@ class LogitAttribution(PicturedResult):
             "most": Number(heads[most], "+.2f"),
         }
         if self.against is None:
-            return Phrase(
-                marked(
-                    "The logit of \u201c{token}\u201d is {value} nats, the sum of all contributions; of the heads "
-                    "{head} adds most, {most}."
-                ),
-                **words,
+            text = marked(
+                "The logit of \u201c{token}\u201d is {value} nats, the sum of all contributions; of the heads {head} "
+                "adds most, {most}."
             )
+            return Phrase(text, **words)
         other = Phrase(marked("mean of all")) if self.against == "mean" else readable(self.piece(int(self.against)))
-        return Phrase(
-            marked(
-                "The logit of \u201c{token}\u201d minus that of \u201c{other}\u201d is {value} nats, the sum of all "
-                "contributions; of the heads {head} adds most, {most}."
-            ),
-            other=other,
-            **words,
+        text = marked(
+            "The logit of \u201c{token}\u201d minus that of \u201c{other}\u201d is {value} nats, the sum of all "
+            "contributions; of the heads {head} adds most, {most}."
         )
+        return Phrase(text, other=other, **words)
 
     def _strongest(self, of_heads: Tensor, kind: Kind, layer: int) -> Head:
         """Head of a layer with the largest term of either sign: [H]."""
         return Head(kind, layer, int(of_heads.abs().argmax()))
 
     def _by_layer(self) -> Bars:
-        attention: dict[Kind, Tensor] = {"cross": self.cross.sum(-1), "decoder_self": self.decoder_self.sum(-1)}
         num_layers = len(self.feed_forward)
         rest = (
             (marked("Feed-forward"), [0.0, *self.feed_forward.tolist()]),
@@ -230,7 +215,7 @@ class LogitAttribution(PicturedResult):
                 values=[0.0, *by_head.sum(1).tolist()],
                 heads=[None, *(self._strongest(each, kind, layer) for layer, each in enumerate(by_head))],
             )
-            for color, (kind, by_head) in zip((0, 2), attention.items(), strict=True)
+            for color, (kind, by_head) in zip((0, 2), self._by_kind().items(), strict=True)
         ]
         others = [
             Series(name=Phrase(name), color=color, values=values)
@@ -313,7 +298,11 @@ def attribute_logit(
         ValueError: there is no such position or token.
         DisagreementError: the terms do not sum to the logit: the model is neither post-norm nor pre-norm.
     """
-    _check_place(trace, position, token, against)
+    num_positions, vocab_size = trace.logits.shape
+    check_position(position, num_positions)
+    for token_id in (token, against):
+        if isinstance(token_id, int) and not 0 <= token_id < vocab_size:
+            raise ValueError(f"there is no token {token_id}: give an id from 0 to {vocab_size - 1}")
     token = trace.predicted_ids[position] if token is None else token
     direction, logit = _read(trace.unembedding, against, token), _read(trace.logits[position], against, token)
     heads = {write.kind: write.weights for write in trace.stream if isinstance(write, AttentionWrite)}
@@ -357,19 +346,6 @@ def attribute_logit(
     return terms
 
 
-def _check_place(trace: LogitTrace, position: int, token: int | None, against: Against) -> None:
-    """Check that there is such a position, and such tokens.
-
-    Raises:
-        ValueError: there is not.
-    """
-    num_positions, vocab_size = trace.logits.shape
-    check_position(position, num_positions)
-    for token_id in (token, against):
-        if isinstance(token_id, int) and not 0 <= token_id < vocab_size:
-            raise ValueError(f"there is no token {token_id}: give an id from 0 to {vocab_size - 1}")
-
-
 def _read(rows: Tensor, against: Against, token: int) -> Tensor:
     """Row of a token minus that of `against`: [V, ...] -> [...] in float64."""
     if against is None:
@@ -386,16 +362,10 @@ class ContributionsOptions:
     """Options of `contributions`, see `attribute_logit`; the token is that at a position counted from 0."""
 
     token: int = option(
-        help="number of the predicted token, counted from 1",
-        metavar="N",
-        type=COUNTED_FROM_1,
-        read=predicted_position,
+        help="number of the predicted token, counted from 1", metavar="N", type=COUNTED_FROM_1, read=predicted_position
     )
     piece: int | None = option(
-        None,
-        "split the logit of this piece instead of the predicted one, such as \u2581Hund",
-        type=str,
-        read=piece_id,
+        None, "split the logit of this piece instead of the predicted one, such as \u2581Hund", type=str, read=piece_id
     )
     against: Against = option(
         None,

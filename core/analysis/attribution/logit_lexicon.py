@@ -13,25 +13,27 @@ standard deviations above the mean over the vocabulary, because a constant added
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from core.analysis.attribution.logit_trace import AttentionWrite, LogitTrace, trace_logits
-from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, option
 from core.analysis.linear_norm import FrozenNorm
+from core.analysis.pictures import Cell, Dot, Dots, Grid
+from core.analysis.tokens.words import readable, readable_all
 from core.files.number_range import FROM_1
 from core.text.byte_pieces import is_special
+from core.text.phrases import Number, Phrase, marked, numbers
 from core.trace import Head, parse_head
 from core.translator import Translator
 
 
-@dataclass(frozen=True)
-class Agreement:
+class Agreement(NamedTuple):
     """Agreement of the vectors that a cross-attention head writes with the translation.
 
     Attributes:
-        head: the head.
         reciprocal_rank: mean over the predicted tokens, special ones left out, of 1 / rank of the token among all that
             the head promotes in its row: 1 if it is always the first.
         first: share of these tokens that are the first.
@@ -42,12 +44,108 @@ class Agreement:
     first: float
 
 
-@torch.inference_mode()
-def head_lexicon(trace: LogitTrace, head: Head, count: int = 5) -> tuple[tuple[tuple[int, float], ...], ...]:
+@dataclass(frozen=True)
+class Lexicon(PicturedResult):
     """Tokens that a cross-attention head promotes most for each source token.
 
-    Returns:
-        For each of the S source tokens: `count` pairs of token id and score, best first.
+    Attributes:
+        entries: for each source token pairs of token id and score, best first.
+        piece: piece of the vocabulary by its id.
+    """
+
+    head: Head
+    entries: tuple[tuple[tuple[int, float], ...], ...]
+    source_tokens: Sequence[str]
+    piece: Callable[[int], str]
+
+    @property
+    def pieces(self) -> list[list[str]]:
+        """The pieces that are promoted for each source token, best first."""
+        return [[self.piece(token_id) for token_id, _ in entries] for entries in self.entries]
+
+    def table(self) -> Columns:
+        """A row for each source token and each piece that the head promotes for it."""
+        rows = [(key, rank, *entry) for key, of_key in enumerate(self.entries) for rank, entry in enumerate(of_key)]
+        return {
+            "key": [key for key, *_ in rows],
+            "key_token": [str(self.source_tokens[key]) for key, *_ in rows],
+            "rank": [rank for _, rank, _, _ in rows],
+            "piece": [self.piece(token_id) for *_, token_id, _ in rows],
+            "score": [score for *_, score in rows],
+        }
+
+    def pictures(self, at: Head = FIRST) -> tuple[Grid]:
+        """A row for each source token, with its pieces coloured by their scores."""
+        most = max(score for of_key in self.entries for _, score in of_key)
+
+        def cells(pieces: Sequence[str], scores: Sequence[float]) -> list[Cell]:
+            texts = zip(readable_all(pieces), numbers(scores, ".2f"), scores, strict=True)
+            return [Cell(text=text, says=says, shade=score / most) for text, says, score in texts]
+
+        grid = Grid(
+            title=Phrase(marked("Lexicon of {head}"), head=self.head.title),
+            legend=Phrase(marked("standard deviations above the mean of all pieces")),
+            ends=("0", Number(most, ".1f")),
+            columns=[str(rank + 1) for rank in range(len(self.entries[0]))],
+            rows=[
+                (token, cells(pieces, [score for _, score in entries]))
+                for token, pieces, entries in zip(
+                    readable_all(self.source_tokens), self.pieces, self.entries, strict=True
+                )
+            ],
+            width=10,
+        )
+        return (grid,)
+
+    def answer(self, at: Head = FIRST) -> str:
+        """The piece that the head promotes most strongly."""
+        key = max(range(len(self.entries)), key=lambda key: self.entries[key][0][1])
+        return Phrase(
+            marked("{head} promotes \u201c{piece}\u201d most strongly, where it attends to \u201c{token}\u201d."),
+            head=self.head.title,
+            piece=readable(self.pieces[key][0]),
+            token=readable(self.source_tokens[key]),
+        )
+
+
+@dataclass(frozen=True)
+class LexiconRanking(PicturedResult):
+    """Cross-attention heads by the agreement of their lexicons with the translation, best first."""
+
+    heads: Sequence[Agreement]
+
+    def table(self) -> Columns:
+        """A row for each head, best first."""
+        return {
+            "layer": [agreement.head.layer for agreement in self.heads],
+            "head": [agreement.head.head for agreement in self.heads],
+            "reciprocal_rank": [agreement.reciprocal_rank for agreement in self.heads],
+            "first": [agreement.first for agreement in self.heads],
+        }
+
+    def pictures(self, at: Head = FIRST) -> tuple[Dots]:
+        """The agreement of each head."""
+        said = numbers([each.reciprocal_rank for each in self.heads], ".3f")
+        dots = [
+            Dot(head=each.head, value=each.reciprocal_rank, says=says)
+            for each, says in zip(self.heads, said, strict=True)
+        ]
+        title, num_layers = Phrase(marked("Agreement")), 1 + max(each.head.layer for each in self.heads)
+        return (Dots(title=title, axis=title, dots=dots, num_layers=num_layers),)
+
+    def answer(self, at: Head = FIRST) -> str:
+        """The head whose lexicon agrees best."""
+        best = self.heads[0]
+        return Phrase(
+            marked("{head} agrees best with the translation: it ranks {first} of its tokens first."),
+            head=best.head.title,
+            first=Number(best.first, ".0%"),
+        )
+
+
+@torch.inference_mode()
+def head_lexicon(trace: LogitTrace, head: Head, count: int = 5) -> Lexicon:
+    """Lexicon of a cross-attention head, `count` tokens for each source token.
 
     Raises:
         ValueError: the decoder has no such cross-attention head.
@@ -59,14 +157,15 @@ def head_lexicon(trace: LogitTrace, head: Head, count: int = 5) -> tuple[tuple[t
     logits = _read(trace, place, vectors) @ trace.unembedding.T
     scores = (logits - logits.mean(-1, keepdim=True)) / logits.std(-1, keepdim=True)
     best = scores.topk(min(count, scores.size(-1)))
-    return tuple(
+    entries = tuple(
         tuple(zip(ids, values, strict=True))
         for ids, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)
     )
+    return Lexicon(head, entries, trace.explanation.source_tokens, trace.piece)
 
 
 @torch.inference_mode()
-def rank_lexicons(trace: LogitTrace) -> list[Agreement]:
+def rank_lexicons(trace: LogitTrace) -> LexiconRanking:
     """Agreement of every cross-attention head with the translation, best first.
 
     In row t a head writes sum_j a_tj f_h(m_j); the agreement is in the rank of the predicted token there. It is low for
@@ -86,7 +185,7 @@ def rank_lexicons(trace: LogitTrace) -> list[Agreement]:
             ranks = 1 + (logits > logits.gather(1, predicted)).sum(1)
             mean, first = (1 / ranks.double()).mean(), (ranks == 1).double().mean()
             agreements.append(Agreement(Head("cross", write.layer, head), float(mean), float(first)))
-    return sorted(agreements, key=lambda agreement: -agreement.reciprocal_rank)
+    return LexiconRanking(sorted(agreements, key=lambda agreement: -agreement.reciprocal_rank))
 
 
 def _place(trace: LogitTrace, head: Head) -> int:
@@ -108,60 +207,6 @@ def _read(trace: LogitTrace, place: int, vectors: Tensor) -> Tensor:
         if isinstance(step, FrozenNorm):
             vectors = step.unscaled(vectors)
     return vectors.float()
-
-
-# --- the command ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Lexicon:
-    """Lexicon of one head, see `head_lexicon`, with the source tokens and the vocabulary's pieces by their ids."""
-
-    entries: tuple[tuple[tuple[int, float], ...], ...]
-    source_tokens: Sequence[str]
-    piece: Callable[[int], str]
-
-    @property
-    def pieces(self) -> list[list[str]]:
-        """The pieces that are promoted for each source token, best first."""
-        return [[self.piece(token_id) for token_id, _ in entries] for entries in self.entries]
-
-    def table(self) -> Columns:
-        """A row for each source token and each piece that the head promotes for it."""
-        rows = [(key, rank, *entry) for key, of_key in enumerate(self.entries) for rank, entry in enumerate(of_key)]
-        return {
-            "key": [key for key, *_ in rows],
-            "key_token": [str(self.source_tokens[key]) for key, *_ in rows],
-            "rank": [rank for _, rank, _, _ in rows],
-            "piece": [self.piece(token_id) for *_, token_id, _ in rows],
-            "score": [score for *_, score in rows],
-        }
-
-
-@dataclass(frozen=True)
-class LexiconRanking:
-    """Heads by the agreement of their lexicons with the translation, see `rank_lexicons`."""
-
-    heads: Sequence[Agreement]
-
-    def table(self) -> Columns:
-        """A row for each head, best first."""
-        return {
-            "layer": [agreement.head.layer for agreement in self.heads],
-            "head": [agreement.head.head for agreement in self.heads],
-            "reciprocal_rank": [agreement.reciprocal_rank for agreement in self.heads],
-            "first": [agreement.first for agreement in self.heads],
-        }
-
-
-def lexicon_of(trace: LogitTrace, head: Head, count: int = 5) -> Lexicon:
-    """The lexicon of one head, see `head_lexicon`."""
-    return Lexicon(head_lexicon(trace, head, count), trace.explanation.source_tokens, trace.piece)
-
-
-def lexicon_ranking(trace: LogitTrace) -> LexiconRanking:
-    """All heads by their lexicons, see `rank_lexicons`."""
-    return LexiconRanking(rank_lexicons(trace))
 
 
 def parsed_head(name: str) -> Head:
@@ -188,12 +233,7 @@ class LexiconOptions:
         type=str,
         parse=parsed_head,
     )
-    top: int = option(
-        5,
-        "pieces for each source token (default: %(default)s)",
-        metavar="N",
-        type=FROM_1,
-    )
+    top: int = option(5, "pieces for each source token (default: %(default)s)", metavar="N", type=FROM_1)
 
 
 def lexicon(
@@ -206,8 +246,8 @@ def lexicon(
     """
     trace = trace_logits(translator, source, target)
     if options.head is None:
-        return lexicon_ranking(trace)
-    return lexicon_of(trace, options.head, options.top)
+        return rank_lexicons(trace)
+    return head_lexicon(trace, options.head, options.top)
 
 
 LEXICON = Analysis(

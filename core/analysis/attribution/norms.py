@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.attribution.forward_trace import ForwardTrace, SubLayer
-from core.analysis.attribution.rollout import RolledMaps, row_shares, single_head_map
+from core.analysis.attribution.rollout import RolledMaps, row_shares
 
 
 @torch.inference_mode()
@@ -47,13 +47,5 @@ def norm_maps(trace: ForwardTrace) -> RolledMaps:
         kind: tuple(
             replace(sublayer.map, weights=row_shares(head_norms(sublayer)).float().cpu()) for sublayer in sublayers
         )
-        for kind, sublayers in trace.sublayers.items()
-    }
-
-
-def layer_norm_maps(trace: ForwardTrace) -> RolledMaps:
-    """`layer_norms` of every layer as maps of one head, each row divided by its sum."""
-    return {
-        kind: tuple(single_head_map(sublayer.map, row_shares(layer_norms(sublayer))) for sublayer in sublayers)
         for kind, sublayers in trace.sublayers.items()
     }

@@ -25,8 +25,9 @@ has read the sentence, so its bar is not that of the token at its position.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal, NamedTuple
 
 import torch
@@ -35,14 +36,31 @@ from torch import Tensor
 from core.analysis.agreement import depth_of, require_agreement
 from core.analysis.attribution.forward_trace import added_bias
 from core.analysis.attribution.read_stream import Part, ReadStream, Summand, exact, read_stream
-from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, option
 from core.analysis.heads.head import attention_layers
+from core.analysis.pictures import Grid, bar_cell
 from core.analysis.relative_scores import relative_scores
+from core.analysis.tokens.words import readable
 from core.model import MultiHeadAttention
-from core.trace import Head, parse_head, record, stack_of
+from core.text.phrases import Number, Phrase, marked
+from core.trace import KINDS, Head, parse_head, record, stack_of
 from core.translator import Translator
 
 Side = Literal["key", "query"]
+SIDES: dict[Side, str] = {
+    "key": marked("Why {head} looks there: in the key, {token}"),
+    "query": marked("Why {head} looks there: in the query, {token}"),
+}
+PARTS: dict[Part, tuple[str, str]] = {  # in a column of a few characters, and in full
+    "token": (marked("Token"), marked("Token")),
+    "position": (marked("Position"), marked("Position")),
+    "distance": (marked("Distance"), marked("Distance")),
+    "constant": (marked("Biases"), marked("Biases")),
+    "encoder_self": (marked("L{layer} heads"), marked("Self-attention of layer {layer}")),
+    "decoder_self": (marked("L{layer} self"), marked("Self-attention of layer {layer}")),
+    "cross": (marked("L{layer} cross"), marked("Cross-attention of layer {layer}")),
+    "feed_forward": (marked("L{layer} FFN"), marked("Feed-forward network of layer {layer}")),
+}
 
 
 class ScoreTerm(NamedTuple):
@@ -62,8 +80,24 @@ class ScoreTerm(NamedTuple):
     value: float
 
 
+class BarRow(NamedTuple):
+    """A row of the bars: one term, or the heads of a layer together.
+
+    Attributes:
+        group: identifier of the heads that a click opens or closes; "" for other rows.
+        head: whose map a click opens; None for other rows.
+        text: what it is, for screen readers and on hover.
+    """
+
+    name: str
+    text: str
+    value: float
+    group: str = ""
+    head: Head | None = None
+
+
 @dataclass(frozen=True)
-class ScoreComponents:
+class ScoreComponents(PicturedResult):
     """A score as two sums, over the parts of the key and over those of the query.
 
     Attributes:
@@ -102,8 +136,87 @@ class ScoreComponents:
         names = ("side", "part", "layer", "head", "contribution")
         return {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
 
+    def rows(self, side: Side, opened: Collection[str] = ()) -> Iterator[BarRow]:
+        """Rows of the bars of a side, from the embedding upwards.
+
+        Args:
+            opened: groups whose heads have rows of their own, below that of the group.
+        """
+        for (part, layer), of_group in groupby(self.terms[side], lambda term: term[:2]):
+            terms = list(of_group)
+            values = {} if layer is None else {"layer": Number(layer + 1, "d")}
+            name, text = (Phrase(words, **values) for words in PARTS[part])
+            whole = math.fsum(term.value for term in terms)
+            kind = next((kind for kind in KINDS if kind == part), None)
+            if kind is None or layer is None:
+                yield BarRow(name, text, whole)
+                continue
+            group = f"{side}.{part}.{layer + 1}"
+            mark = "\u25be" if group in opened else "\u25b8"
+            yield BarRow(Phrase("{mark} {name}", mark=mark, name=name), text, whole, group)
+            for term in terms if group in opened else ():
+                head = Head(kind, layer, term.head or 0)
+                yield BarRow(f"\u00b7 {head.short}", head.title, term.value, head=head)
+
+    def pictures(self, at: Head = FIRST, opened: Collection[str] = ()) -> tuple[Grid, Grid]:
+        """Bars of the parts of the key and of those of the query, with one scale; `opened` as in `rows`."""
+        rows: dict[Side, list[BarRow]] = {side: list(self.rows(side, opened)) for side in self.terms}
+        longest = max(abs(row.value) for of_side in rows.values() for row in of_side) or 1.0
+        tokens = {"key": self.key_tokens[self.key], "query": self.query_tokens[self.query]}
+
+        def grid(side: Side) -> Grid:
+            cells = (
+                bar_cell(
+                    row.value,
+                    longest,
+                    says=Phrase("{name}: {value}", name=row.text, value=Number(row.value, "+.3f")),
+                    is_strong=bool(row.group),
+                )
+                for row in rows[side]
+            )
+            return Grid(
+                title=Phrase(SIDES[side], head=self.head.title, token=readable(tokens[side])),
+                legend=Phrase(marked("lowers the score, raises the score")),
+                ends=("\u2212", "+"),
+                scale="diverging",
+                columns=[Phrase(marked("sum {sum}"), sum=Number(self.total(side), "+.2f"))],
+                rows=[(row.name, [cell]) for row, cell in zip(rows[side], cells, strict=True)],
+                width=14,
+            )
+
+        return grid("key"), grid("query")
+
+    def answer(self, at: Head = FIRST) -> str:
+        """What is split."""
+        values = {
+            "head": self.head.title,
+            "query": readable(self.query_tokens[self.query]),
+            "key": readable(self.key_tokens[self.key]),
+            "weight": Number(self.weights[self.key], ".3f"),
+            "score": Number(self.score, "+.2f"),
+        }
+        if self.instead_of is None:
+            return Phrase(
+                marked(
+                    "{head} looks from \u201c{query}\u201d at \u201c{key}\u201d with weight {weight}: the score minus "
+                    "the mean of all {count} tokens that it can see there is {score}."
+                ),
+                count=Number(len(self.visible), "d"),
+                **values,
+            )
+        return Phrase(
+            marked(
+                "{head} looks from \u201c{query}\u201d at \u201c{key}\u201d with weight {weight}, at "
+                "\u201c{other}\u201d with weight {other_weight}: the difference of the scores is {score}, the "
+                "logarithm of the ratio of both weights."
+            ),
+            other=readable(self.key_tokens[self.instead_of]),
+            other_weight=Number(self.weights[self.instead_of], ".3f"),
+            **values,
+        )
+
     def summary(self) -> str:
-        """The score beside the sums, and the largest part of each side."""
+        """The score beside the sums."""
         other = "the mean over all visible keys"
         if self.instead_of is not None:
             other = f"that of {self.instead_of + 1}:{self.key_tokens[self.instead_of]}"

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 
 from core.analysis.attribution.contrast import contrast_at
-from core.analysis.attribution.faithfulness import probabilities_without
+from core.analysis.attribution.deletion_curves import probabilities_without
 from core.cli import commands as cli
 from core.formats.checkpoint import load_checkpoint
 from core.formats.importing import import_checkpoint

@@ -11,6 +11,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
+from core.analysis.attribution.contrast_methods import NAMES
 from core.analysis.corpus.behaviours import BEHAVIOURS
 from core.analysis.heads.labels import DEFINITIONS
 from tests.viz_app.pages import Start, opened
@@ -19,12 +20,11 @@ from viz_app.server.former_addresses import FormerAddresses
 from viz_app.session import attributions
 from viz_app.session.fields import FIELDS, former_labels
 from viz_app.views.heads.alignment.aligner_list import ROW_NAMES
-from viz_app.views.why.contrast.figures import METHOD_NAMES
 
 HEAD_VIEWS, PICTURE_VIEWS = ("Lines", "Map", "Table", "BertViz"), ("Pictures", "Map", "Table")
 OPTIONS: dict[str, Mapping[str, str]] = {  # of each parameter in the table, by any name
     "behaviour": {key: f"{each.name[:1].upper()}{each.name[1:]}" for key, each in BEHAVIOURS.items()},
-    "contrast_methods": METHOD_NAMES,
+    "contrast_methods": {method: names[0] for method, names in NAMES.items()},
     "labels": {name: name for name in DEFINITIONS},
     "picture_view": {view: view for view in PICTURE_VIEWS},
     "rows": ROW_NAMES,

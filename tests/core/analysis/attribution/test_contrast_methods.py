@@ -4,17 +4,17 @@ from typing import cast
 import pytest
 import torch
 
+from core.analysis.attribution.attribute import ContrastAttribution, attribute_contrast
 from core.analysis.attribution.contrast import Contrast, contrast_at
 from core.analysis.attribution.contrast_methods import (
     METHODS,
     SIGNED,
-    ContrastAttribution,
-    attribute_contrast,
     gradient_x_input,
     integrated_gradients,
     occlusion,
     value_zeroing,
 )
+from core.analysis.attribution.deletion_curves import RANDOM, methods_table
 from core.analysis.attribution.forward_trace import trace_forward
 from core.analysis.attribution.methods import METHODS as MAP_METHODS
 from core.analysis.attribution.norms import head_norms
@@ -160,6 +160,46 @@ def test_rank_correlations(found: ContrastAttribution):
     assert found.correlation("occlusion", "value_zeroing") == spearman(signed.numpy(), other.numpy())
     assert found.correlation("alti", "occlusion") == spearman(share.numpy(), signed.abs().numpy())
     assert found.correlation("alti", "alti") == pytest.approx(1)
+
+
+@pytest.fixture
+def by_hand(translator: Translator) -> ContrastAttribution:
+    source, prefix = ("\u2581A", "\u2581do", "g", "</s>"), ("<s>", "\u2581Ein")
+    contrast = Contrast(translator, 1, (5, 6, 7, 2), (1, 8), 9, 10, source, prefix)
+    scores = torch.tensor([0.5, -2.0, 1.0, 0.25, 0.0, 4.0])
+    return ContrastAttribution(contrast, 3.0, 0.0, 17, {"occlusion": scores, "alti": scores.abs() / 8})
+
+
+def test_words_are_sums_of_their_tokens(by_hand: ContrastAttribution):
+    table = by_hand.table(words=True, hide_special=True)
+    assert table["side"] == ["source", "source", "prefix"]
+    assert table["token"] == ["A", "dog", "Ein"]
+    assert table["occlusion"] == [0.5, -1.0, 4.0]
+    assert table["position"] == [0, 1, 1]
+    assert by_hand.table()["token"] == list(by_hand.contrast.tokens)
+
+
+def test_bars_start_in_the_middle_if_a_method_has_signs(by_hand: ContrastAttribution):
+    grid, _ = by_hand.pictures(words=True, hide_special=True)
+    assert [name for name, _ in grid.rows] == ["SOURCE", "A", "dog", "PREFIX", "Ein"]
+    bars = [[cell.bar for cell in cells if cell] for _, cells in grid.rows if cells]
+    assert [first for first, _ in bars] == [(0.5, 0.5625), (0.375, 0.5), (0.5, 1.0)]
+    assert [second for _, second in bars] == [(0.0, 0.125), (0.0, 0.75), (0.0, 1.0)]
+    assert grid.groups == [("A rather than B, in nats", 1), ("Shares of the row", 1)]
+
+
+def test_the_correlation_grid(by_hand: ContrastAttribution):
+    """Over A, do, g and Ein, shares are the absolute values of the other scores: their order is the same."""
+    _, grid = by_hand.pictures()
+    assert [[cell and cell.text for cell in cells] for _, cells in grid.rows] == [[None, "1.00"], ["1.00", None]]
+    assert by_hand.correlations()["alti"] == pytest.approx([1.0, 1.0])
+
+
+def test_sums_and_gaps_are_of_methods_in_nats(by_hand: ContrastAttribution):
+    table = methods_table(by_hand, {"occlusion": (0.9, 0.5, 0.4), "alti": (0.9,) * 3, RANDOM: (0.9, 0.8, 0.7)})
+    assert table["aopc"] == pytest.approx([0.3, 0, 0.1])
+    assert table["sum"] == [3.75, None, None]
+    assert table["gap"] == [0.75, None, None]
 
 
 def test_the_table_has_a_row_for_each_token(found: ContrastAttribution):

@@ -5,21 +5,21 @@ from itertools import islice
 import pytest
 import torch
 
+from core.analysis.attribution.attribute import attribute_contrast
 from core.analysis.attribution.contrast import Contrast, contrast_at
-from core.analysis.attribution.contrast_methods import attribute_contrast
-from core.analysis.attribution.faithfulness import (
+from core.analysis.attribution.deletion_curves import (
     RANDOM,
     SHARES,
-    Curves,
+    DeletionCurves,
     area_over_curve,
+    curves_picture,
+    curves_table,
     deletion_curves,
-    mean_curves,
     probabilities_without,
-    rank_methods,
     ranked_tokens,
-    sample_curves,
 )
-from core.analysis.attribution.paired_differences import LEVEL, t_quantile, within_t
+from core.analysis.attribution.faithfulness import Faithfulness, Ranking, rank_methods, sample_curves
+from core.analysis.attribution.paired_differences import LEVEL, PairedDifference, t_quantile, within_t
 from core.translator import Translator
 
 SOURCE, TARGET, OTHER = "Can you help me?", "Können Sie mir helfen?", 77
@@ -40,7 +40,7 @@ def shortened(contrast: Contrast, deleted: set[int]) -> torch.Tensor:
 
 
 def test_deleted_tokens_are_left_out_of_the_input(model: Translator, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("core.analysis.attribution.faithfulness.BLOCK_TOKENS", 60)  # several batches
+    monkeypatch.setattr("core.analysis.attribution.deletion_curves.BLOCK_TOKENS", 60)  # several batches
     for against in (None, OTHER):
         contrast = contrast_at(model, SOURCE, TARGET, 7, against=against)
         first, last = contrast.ordinary[0], contrast.ordinary[-1]
@@ -73,8 +73,8 @@ def test_the_area_over_a_curve():
     assert area_over_curve([0.75, 0.25, 0.5]) == pytest.approx((0 + 0.5 + 0.25) / 3)
 
 
-def examples_of(**falls: Sequence[float]) -> list[Curves]:
-    """Curves (1, 1 - x), whose AOPC is x / 2."""
+def examples_of(**falls: Sequence[float]) -> list[DeletionCurves]:
+    """DeletionCurves (1, 1 - x), whose AOPC is x / 2."""
     return [
         {method: (1.0, 1 - fall) for method, fall in zip(falls, of_one, strict=True)}
         for of_one in zip(*falls.values(), strict=True)
@@ -88,7 +88,7 @@ def test_methods_are_ranked_by_their_mean():
     assert [each.method for each in ranking.methods] == ["good", "even", "bad", RANDOM]
     assert [each.aopc for each in ranking.methods[:2]] == pytest.approx([0.35, 2.08 / 6])
     assert ranking.methods[0].error == pytest.approx(0.05 / math.sqrt(3))
-    assert mean_curves(examples)["bad"] == pytest.approx((1, 1 - 0.4 / 3))
+    assert ranking.curves["bad"] == pytest.approx((1, 1 - 0.4 / 3))
 
 
 def test_methods_are_compared_with_the_control_example_by_example():
@@ -148,6 +148,32 @@ def test_the_best_method_is_chosen_on_one_half_and_measured_on_the_other():
     assert (ranking.best, ranking.best_aopc) == (("steady",), pytest.approx(0.25))
 
 
+def test_the_answer_names_what_to_trust_and_what_not() -> None:
+    def answer(*methods: tuple[str, bool, bool]) -> str:
+        above = PairedDifference(0.1, 0.05, 0.15, 0.01)
+        found = [Faithfulness(method, 0.5, 0.1, above, beats, is_best) for method, is_best, beats in methods]
+        return Ranking(tuple(found), (methods[0][0], "alti"), 0.4567, 9, {}).answer()
+
+    one = answer(("occlusion", True, True), ("alti", False, True), ("rollout", False, False), (RANDOM, False, False))
+    assert one == (
+        "Trust Occlusion: over 9 predictions, the probability falls most without the tokens that rank highest there. "
+        "The best on one half of the predictions (Occlusion and ALTI) has an AOPC of 0.457 on the other half. Not "
+        "shown to be better than a random order: Rollout."
+    )
+    two = answer(("occlusion", True, True), ("alti", True, True), (RANDOM, False, False))
+    assert two.startswith("Trust Occlusion and ALTI, which these sentences cannot tell apart: ")
+    none = answer(("occlusion", True, False), (RANDOM, False, False))
+    assert none.startswith("Over 9 predictions, no method can be told apart from a random order. The best on one half")
+
+
+def test_curves_begin_with_the_whole_sentence() -> None:
+    curves = {"occlusion": (0.9, 0.5, 0.4, 0.3, 0.2, 0.1), RANDOM: (0.9, 0.8, 0.7, 0.6, 0.5, 0.4)}
+    drawn = curves_picture(curves)
+    assert [curve.name for curve in drawn.curves] == ["Occlusion", "Random order"]
+    assert [name for _, name in drawn.names] == ["0%", "10%", "20%", "30%", "40%", "50%"]
+    assert curves_table(curves)["deleted"] == [0, *SHARES]
+
+
 def test_one_example_ranks_nothing():
     ranking = rank_methods([{"a": (1.0, 0.0), "b": (1.0, 0.2), RANDOM: (1.0, 0.5)}])
     assert all(not each.beats_random and math.isnan(each.error) for each in ranking.methods)
@@ -162,7 +188,7 @@ def test_the_control_is_the_mean_over_forty_orders_of_each_prediction_and_seed(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ):
     drawn: list[tuple[frozenset[int], ...]] = []
-    curves: list[Curves] = []
+    curves: list[DeletionCurves] = []
 
     def value(deleted: Collection[int]) -> float:
         return sum(map(math.sqrt, deleted))
@@ -171,7 +197,7 @@ def test_the_control_is_the_mean_over_forty_orders_of_each_prediction_and_seed(
         drawn.append(tuple(map(frozenset, deletions[len(SHARES) + 1 :])))  # after those of the method
         return list(map(value, deletions))
 
-    monkeypatch.setattr("core.analysis.attribution.faithfulness.probabilities_without", record)
+    monkeypatch.setattr("core.analysis.attribution.deletion_curves.probabilities_without", record)
     for source, target, seed in (
         (SOURCE, [7, 8, 9], 0),
         (SOURCE, [7, 8, 9], 1),
@@ -206,7 +232,7 @@ def test_the_seed_of_a_sample_is_that_of_its_random_orders(translator: Translato
     monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 2)
     seeds: list[int] = []
 
-    def record(_: object, seed: int = 0) -> Curves:
+    def record(_: object, seed: int = 0) -> DeletionCurves:
         seeds.append(seed)
         return {}
 

@@ -8,7 +8,6 @@ import torch
 from core.analysis.attribution.gradients import (
     AttentionGradients,
     attention_gradients,
-    expected_importance,
     gradient_maps,
     head_importance,
 )
@@ -110,19 +109,9 @@ def test_gradient_maps_by_hand():
     assert torch.equal(
         gradient_maps(found)["encoder_self"][0].weights, torch.tensor([[[1.0, 0], [0, 0]], [[1, 0], [0.25, 0.75]]])
     )
-    assert torch.equal(
-        gradient_maps(found, average=True)["encoder_self"][0].weights, torch.tensor([[[1.0, 0], [0.25, 0.75]]])
-    )
     # Head 0: |1 - 2 - .25 - .75| / 2; head 1: (1 + 0 + 1 + 3) / 2.
     assert head_importance(found) == {("encoder_self", 0, 0): 1.0, ("encoder_self", 0, 1): 2.5}
     assert head_importance(replace(found, num_predicted=1))["encoder_self", 0, 0] == 2.0
-
-
-def test_expected_importance_is_a_mean_over_sentences():
-    head = Head("cross", 0, 0)
-    assert expected_importance([{head: 1.0}, {head: 3.0}]) == {head: 2.0}
-    with pytest.raises(ValueError, match="a mean over sentences: give at least one"):
-        expected_importance([])
 
 
 def test_nothing_is_left_behind(translator: Translator):

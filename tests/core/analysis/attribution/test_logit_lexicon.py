@@ -35,7 +35,7 @@ def written(trace: LogitTrace, head: Head) -> AttentionWrite:
 def test_the_lexicon_has_the_most_promoted_tokens_of_any_row(trace: LogitTrace, row: int):
     head = Head("cross", 1, 2)
     write = written(trace, head)
-    for key, entries in enumerate(head_lexicon(trace, head, 3)):
+    for key, entries in enumerate(head_lexicon(trace, head, 3).entries):
         scores = promoted(trace, head, write.output_matrix[:, 2] @ write.values[2, key], row)
         assert [token for token, _ in entries] == scores.topk(3).indices.tolist()
         for token, score in entries:
@@ -43,7 +43,7 @@ def test_the_lexicon_has_the_most_promoted_tokens_of_any_row(trace: LogitTrace, 
 
 
 def test_the_ranking_by_its_definition(trace: LogitTrace):
-    ranking = rank_lexicons(trace)
+    ranking = rank_lexicons(trace).heads
     assert sorted(agreement.head for agreement in ranking) == [
         Head("cross", layer, head) for layer in range(3) for head in range(4)
     ]
@@ -64,7 +64,7 @@ def test_the_ranking_by_its_definition(trace: LogitTrace):
 
 
 def test_a_translation_of_special_tokens_alone_has_a_ranking(translator: Translator):
-    assert len(rank_lexicons(trace_logits(translator, "A dog.", ""))) == 12
+    assert len(rank_lexicons(trace_logits(translator, "A dog.", "")).heads) == 12
 
 
 @pytest.mark.parametrize("head", [Head("cross", 3, 0), Head("cross", 0, 4), Head("decoder_self", 0, 0)])

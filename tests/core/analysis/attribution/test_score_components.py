@@ -5,6 +5,7 @@ import io
 import math
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import cycle, product
 from pathlib import Path
@@ -20,6 +21,7 @@ from core.analysis.attribution.read_stream import Part
 from core.analysis.attribution.score_components import (
     ScoreComponents,
     ScoreComponentsOptions,
+    ScoreTerm,
     Side,
     score_components,
 )
@@ -269,6 +271,52 @@ def test_the_first_layer_has_the_parts_of_content_and_position(translator: Trans
 def asked(translator: Translator, **changes: Any) -> ScoreComponents:
     options: dict[str, Any] = {"head": Head("decoder_self", 1, 0), "query": 3, "key": 1} | changes
     return score_components(translator, SOURCE, TARGET, ScoreComponentsOptions(**options))
+
+
+def by_hand() -> ScoreComponents:
+    """A score of a second layer, with two heads a layer."""
+    key = (
+        *(ScoreTerm("token", None, None, -1.5), ScoreTerm("encoder_self", 0, 0, 2.0)),
+        *(ScoreTerm("encoder_self", 0, 1, 1.0), ScoreTerm("feed_forward", 0, None, 0.25)),
+        ScoreTerm("constant", None, None, 0.0),
+    )
+    terms: dict[Side, Any] = {"key": key, "query": (ScoreTerm("token", None, None, 1.75),)}
+    tokens = ("a", "b")
+    return ScoreComponents(Head("encoder_self", 1, 0), 0, 1, None, tokens, tokens, (0, 1), terms, 1.75, (0.1, 0.9))
+
+
+def test_heads_of_a_layer_are_one_bar_until_they_are_opened() -> None:
+    score = by_hand()
+    closed = list(score.rows("key"))
+    assert [(row.name, row.value) for row in closed] == [
+        *(("Token", -1.5), ("\u25b8 L1 heads", 3.0)),
+        *(("L1 FFN", 0.25), ("Biases", 0.0)),
+    ]
+    assert closed[1].text == "Self-attention of layer 1"
+    (group,) = {row.group for row in closed} - {""}
+    rows = list(score.rows("key", [group]))
+    assert [row.name for row in rows[1:4]] == ["\u25be L1 heads", "\u00b7 L1 H1", "\u00b7 L1 H2"]
+    assert [row.head for row in rows[1:4]] == [None, Head("encoder_self", 0, 0), Head("encoder_self", 0, 1)]
+    assert list(score.rows("query", [group])) == list(score.rows("query"))
+
+
+def test_both_sides_have_one_scale_from_the_middle_of_their_cells() -> None:
+    score = by_hand()
+    key, query = score.pictures()
+    ends = [cell.bar for _, (cell,) in key.rows if cell is not None]
+    assert ends == [(0.25, 0.5), (0.5, 1.0), (0.5, pytest.approx(0.5 + 0.25 / 6)), (0.5, 0.5)]
+    assert [cell.bar for _, (cell,) in query.rows if cell is not None] == [(0.5, pytest.approx(0.5 + 1.75 / 6))]
+    assert list(key.columns) == list(query.columns) == ["sum +1.75"]
+    assert key.title == "Why Encoder L2 H1 looks there: in the key, b"
+
+
+def test_the_answer_says_what_is_split() -> None:
+    score = by_hand()
+    assert score.answer() == (
+        "Encoder L2 H1 looks from \u201ca\u201d at \u201cb\u201d with weight 0.900: the score minus the mean of all 2 "
+        "tokens that it can see there is +1.75."
+    )
+    assert "at \u201ca\u201d with weight 0.100: the difference" in replace(score, instead_of=0).answer()
 
 
 def test_what_is_not_there_is_refused(translator: Translator) -> None:

@@ -23,7 +23,7 @@ def test_promoted_tokens_are_those_of_the_lexicon(name: str, request: pytest.Fix
     for layer in range(3):
         found = promoted_tokens(translator.model, "cross", layer, values["cross", layer])[0]
         for head in range(4):
-            expected = head_lexicon(trace, Head("cross", layer, head), 5)
+            expected = head_lexicon(trace, Head("cross", layer, head), 5).entries
             assert found[head].tolist() == [[token_id for token_id, _ in entries] for entries in expected]
 
 

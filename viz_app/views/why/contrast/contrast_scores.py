@@ -5,26 +5,19 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from core.analysis.attribution.contrast_methods import (
-    METHODS,
-    ContrastAttribution,
-    ContrastMethod,
-    attribute_contrast,
-    contrast_steps,
-    methods_of,
-)
-from core.analysis.attribution.faithfulness import Curves, deletion_curves
+from core.analysis.attribution.attribute import ContrastAttribution, attribute_contrast, contrast_steps
+from core.analysis.attribution.contrast_methods import METHODS, NAMES, ContrastMethod, methods_of
+from core.analysis.attribution.deletion_curves import DeletionCurves, deletion_curves
 from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import axis_groups
 from viz_app.components import word_links
 from viz_app.controls.predicted_token import alternative_box, alternatives
-from viz_app.language import marked, tr, tr_values
+from viz_app.language import marked, tr
 from viz_app.session import address, python_code
 from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.readings import READING_HASH, Reading, TokenView
 from viz_app.session.state import session_object
-from viz_app.views.why.contrast.figures import METHOD_NAMES
 
 RATHER = address.RATHER_THAN  # a piece, or the one below
 NOTHING = marked("nothing")
@@ -61,7 +54,7 @@ class PredictionScores:
     """
 
     found: ContrastAttribution | None = None
-    curves: Curves | None = None
+    curves: DeletionCurves | None = None
     refused: str = ""
 
     @property
@@ -164,13 +157,14 @@ def against_box(about: Reading, position: int) -> int | None:
 
 
 def row_words(about: Reading, position: int, tokens: TokenView) -> list[str]:
-    """Name the word of the sentence that each row of the bars belongs to, "" for `<s>`."""
+    """Name the word of the sentence that each row of the bars belongs to, "" for `<s>` and the name of a side."""
     explanation = about.explain()
     source, prefix = (
         axis_groups(each, tokens.words, tokens.hide_special)
         for each in (explanation.source_tokens, explanation.fed_tokens[: position + 1])
     )
-    return [*word_links.names(explanation, source, "source", 0), *word_links.names(explanation, prefix, "target", 1)]
+    sides = [word_links.names(explanation, source, "source", 0), word_links.names(explanation, prefix, "target", 1)]
+    return [name for side in sides if side for name in ("", *side)]
 
 
 def methods_box() -> list[ContrastMethod]:
@@ -181,7 +175,7 @@ def methods_box() -> list[ContrastMethod]:
         METHODS,
         default=list(METHODS),
         selection_mode="multi",
-        format_func=tr_values(METHOD_NAMES).__getitem__,
+        format_func=lambda method: tr(NAMES[method][0]),
         label_visibility="collapsed",
         help=tr(METHOD_HELP),
         width="content",

@@ -2,30 +2,30 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import streamlit as st
 
-from core.analysis.attribution.contrast_methods import ContrastMethod
-from core.analysis.attribution.faithfulness import (
-    Example,
-    mean_curves,
-    measured_curves,
-    rank_methods,
-    sample_curves,
+from core.analysis.attribution.deletion_curves import (
+    METHOD_NAMES,
+    DeletionCurves,
+    curves_picture,
+    curves_table,
 )
+from core.analysis.attribution.faithfulness import Example, measured_curves, rank_methods, sample_curves
+from core.analysis.declaration import Columns
 from core.analysis.recorded_call import Call, Given
-from viz_app.controls.charts import show_chart
+from viz_app.components.picture import picture
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import decimals, show_table
-from viz_app.controls.widgets import page_theme
-from viz_app.language import marked, tr
+from viz_app.drawing.display_text import plain
+from viz_app.language import marked, tr, translated
 from viz_app.session import python_code, readings
 from viz_app.session.address import FAITHFUL_SAMPLE
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
 from viz_app.session.sample_sentences import OWN_NAME, SHIPPED, SHIPPED_NAME, sample_name
 from viz_app.session.state import MayHoldModel, session_object
-from viz_app.views.why.contrast import figures
 from viz_app.views.why.contrast.contrast_scores import scored
 
 
@@ -105,18 +105,26 @@ def curves_call(model: Model, measured: FaithfulnessSample) -> Call:
     return Call("examples", measured_curves, arguments).returning(curves)
 
 
-def draw_curves(name: str, recorded: Call, methods: list[ContrastMethod], contrastive: bool) -> None:
-    """Draw deletion curves, the result of a recorded call, with their exports."""
-    theme, curves = page_theme(), recorded.run()
-    title = "p(A) / (p(A) + p(B))" if contrastive else "p(A)"
-    figure = figures.curves_figure(curves, methods, title, theme)
-    show_chart(figure, name, tr("Probability by share of deleted tokens, a line for each method"))
+def draw_curves(name: str, recorded: Call, curves: DeletionCurves) -> None:
+    """Draw deletion curves, with the exports of those that a recorded call returns."""
+    shown = curves_picture(curves)
+    picture(shown, name)
     downloads(
         name,
         name,
-        title=tr("Probability without the tokens that a method ranks highest"),
+        title=translated(shown.title),
         of_sentence=name == "contrast-curves",
-        call=lambda: Call("table", figures.curves_table, (recorded.returning(curves),)),
+        call=lambda: Call("table", curves_table, (recorded,)),
+    )
+
+
+def draw_methods(table: Columns, **columns: Any) -> None:
+    """Draw a table with a row for each method."""
+    show_table(
+        {**table, "method": [tr(METHOD_NAMES[str(method)]) for method in table["method"]]},
+        height="content",
+        column_order=["method", *columns],
+        column_config={"method": st.column_config.TextColumn(tr("Method")), **columns},
     )
 
 
@@ -125,43 +133,30 @@ def result() -> None:
     measured = sample()
     if not measured.examples:
         return
-    examples = [example.curves for example in measured.examples]
-    ranking = rank_methods(examples)
-    st.markdown(figures.verdict(ranking, len(examples)))
-    recorded = curves_call(readings.model(), measured)
+    ranking = rank_methods([example.curves for example in measured.examples])
+    ranked = Call("result", rank_methods, (curves_call(readings.model(), measured),)).returning(ranking)
+    st.markdown(plain(translated(ranking.answer())))
     left, right = st.container(key="difference").columns([5, 6], gap="large")
+    number, check = st.column_config.NumberColumn, st.column_config.CheckboxColumn
     with left:
-        table = figures.ranking_table(ranking)
-        show_table(
-            table,
-            height="content",
-            column_order=["method", "aopc", "above_random", "low", "high", "beats_random", "is_best"],
-            column_config={
-                "method": st.column_config.TextColumn(tr("Method")),
-                "aopc": st.column_config.ProgressColumn("AOPC", **decimals(3), min_value=0, max_value=1),
-                "above_random": st.column_config.NumberColumn(
-                    tr("Above random"), **decimals(3), help=tr("Mean difference from the random orders.")
+        interval = tr("95 % interval of that difference.")
+        draw_methods(
+            ranking.table(),
+            aopc=st.column_config.ProgressColumn("AOPC", **decimals(3), min_value=0, max_value=1),
+            above_random=number(tr("Above random"), **decimals(3), help=tr("Mean difference from the random orders.")),
+            low=number(tr("Lower bound"), **decimals(3), help=interval),
+            high=number(tr("Upper bound"), **decimals(3), help=interval),
+            beats_random=check(
+                tr("Beats random"), help=tr("By a paired t-test at 5 %, corrected for the number of methods.")
+            ),
+            is_best=check(
+                tr("Best"),
+                help=tr(
+                    "Not shown to be worse than the best, which is chosen on one half of the sentences and measured on "
+                    "the other."
                 ),
-                "low": st.column_config.NumberColumn(
-                    tr("Lower bound"), **decimals(3), help=tr("95 % interval of that difference.")
-                ),
-                "high": st.column_config.NumberColumn(
-                    tr("Upper bound"), **decimals(3), help=tr("95 % interval of that difference.")
-                ),
-                "beats_random": st.column_config.CheckboxColumn(
-                    tr("Beats random"), help=tr("By a paired t-test at 5 %, corrected for the number of methods.")
-                ),
-                "is_best": st.column_config.CheckboxColumn(
-                    tr("Best"),
-                    help=tr(
-                        "Not shown to be worse than the best, which is chosen on one half of the sentences and "
-                        "measured on the other."
-                    ),
-                ),
-            },
+            ),
         )
-        ranked = Call("result", rank_methods, (recorded,)).returning(ranking)
         downloads("faithfulness", of_sentence=False, call=lambda: ranked.then("table"))
     with right:
-        methods: list[ContrastMethod] = [method for method in figures.METHOD_NAMES if method in examples[0]]
-        draw_curves("faithfulness-curves", Call("curves", mean_curves, (recorded,)), methods, measured.contrastive)
+        draw_curves("faithfulness-curves", ranked.then(".curves", name="curves"), ranking.curves)

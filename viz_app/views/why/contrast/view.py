@@ -2,36 +2,31 @@
 trust.
 """
 
-import math
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 
-from core.analysis.attribution.contrast_methods import (
-    NO_INTEGRAL,
-    ContrastAttribution,
-    ContrastMethod,
-    methods_of,
-)
-from core.analysis.attribution.faithfulness import RANDOM
-from core.analysis.recorded_call import Call
-from core.analysis.tokens.words import readable
+from core.analysis.attribution.attribute import ContrastAttribution
+from core.analysis.attribution.contrast_methods import NO_INTEGRAL, ContrastMethod, methods_of
+from core.analysis.attribution.deletion_curves import RANDOM, methods_table
+from core.analysis.declaration import FIRST
 from viz_app.components.picture import picture
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.predicted_token import token_box
-from viz_app.controls.tables import decimals, show_table
+from viz_app.controls.tables import decimals
 from viz_app.controls.toolbar import token_boxes
 from viz_app.controls.widgets import segments
-from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
-from viz_app.language import localized, marked, tr
+from viz_app.drawing.display_text import plain, sentence_case
+from viz_app.language import marked, tr, translated
 from viz_app.session import readings
 from viz_app.session.fields import part
 from viz_app.session.readings import Reading, TokenView
 from viz_app.session.sample_sentences import SHIPPED, sentences_of
 from viz_app.session.word_selection import selected_names
-from viz_app.views.why.contrast import contrast_scores, faithfulness_sample, figures
+from viz_app.views.why.contrast import contrast_scores, faithfulness_sample
 from viz_app.views.why.contrast.contrast_scores import PredictionScores
 
 HOW_TO_READ = marked("""
@@ -98,13 +93,12 @@ def attribution(reading: Reading, known: PredictionScores, methods: list[Contras
     result = known.found
     if result is None:
         return
-    headline(reading, result)
+    st.markdown(plain(translated(result.answer())), help=tr(HOW_TO_READ))
     done: list[ContrastMethod] = [method for method in methods if method in result.scores]
     left, right = st.container(key="scores-and-curves").columns([9, 5], gap="large")
     if done:
         with left:
             scores(reading, result, done, tokens)
-            correlations(reading, result, done)
     if known.has_curves:
         with right:
             faithfulness(reading, known, result, done)
@@ -126,59 +120,19 @@ def attribution(reading: Reading, known: PredictionScores, methods: list[Contras
         )
 
 
-def names(reading: Reading, result: ContrastAttribution) -> tuple[str, str]:
-    """Return A and B as Markdown; "" if there is no B."""
-    contrast, piece = result.contrast, reading.model.translator.codec.piece
-    a, b = reading.explain().predicted_tokens[contrast.position], contrast.against
-    return plain(isolated(readable(a))), "" if b is None else plain(isolated(readable(piece(b))))
-
-
-def headline(reading: Reading, result: ContrastAttribution) -> None:
-    """Name the explained output, and its size."""
-    a, b = names(reading, result)
-    value, baseline = decimal(result.output, 2, sign=bool(b)), decimal(result.baseline, 2, sign=True)
-    if b:
-        ratio = math.exp(min(abs(result.output), 700))
-        times = localized(ratio, ",.0f") if ratio >= 10 else localized(ratio, ".1f")
-        better, other = (a, b) if result.output >= 0 else (b, a)
-        text = tr(
-            "**{a}** rather than **{b}**: **{value}** nats; {better} is {times} times as probable as {other}. With "
-            "unknown tokens: {baseline}.",
-            a=a,
-            b=b,
-            value=value,
-            better=better,
-            times=times,
-            other=other,
-            baseline=baseline,
-        )
-    else:
-        text = tr(
-            "**{a}**: log-probability **{value}** nats, probability {probability}. With unknown tokens: {baseline}.",
-            a=a,
-            value=value,
-            probability=decimal(math.exp(result.output), 3),
-            baseline=baseline,
-        )
-    st.markdown(text, help=tr(HOW_TO_READ))
-
-
 def scores(reading: Reading, result: ContrastAttribution, methods: list[ContrastMethod], tokens: TokenView) -> None:
-    """Draw the scores of source and prefix as bars."""
-    rows = figures.token_rows(result, tokens.words, tokens.hide_special)
-    words, selected = contrast_scores.row_words(reading, result.contrast.position, tokens), selected_names(reading)
-    grid = figures.bars_grid(result, methods, rows)
-    lines = [name for row, word in enumerate(words) for name in ([""] * figures.is_first(rows, row) + [word])]
-    picture(grid, "contrast-scores", words=lines, selected_words=selected)
-    a, b = names(reading, result)
-    recorded = contrast_scores.scores_call(reading, result)
-    shown_rows = Call("rows", figures.token_rows, (recorded, tokens.words, tokens.hide_special)).returning(rows)
-    downloads(
-        "contrast",
-        "contrast-scores",
-        title=tr("Why {a} rather than {b}", a=a, b=b) if b else tr("Why {a}", a=a),
-        call=lambda: Call("table", figures.scores_table, (recorded, shown_rows)),
-    )
+    """Draw the scores of source and prefix as bars, and the rank correlations between methods."""
+    view, recorded = (tokens.words, tokens.hide_special), contrast_scores.scores_call(reading, result)
+    shown = replace(result, scores={method: result.scores[method] for method in methods})
+    bars, correlations = shown.pictures(FIRST, *view)
+    words = contrast_scores.row_words(reading, result.contrast.position, tokens)
+    picture(bars, "contrast-scores", words=words, selected_words=selected_names(reading))
+    title = translated(bars.title)
+    downloads("contrast", "contrast-scores", title=title, call=lambda: recorded.then("table", *view))
+    st.markdown(tr("**Rank correlation** between methods"), help=tr(ABOUT_CORRELATIONS))
+    name, title = "contrast-correlations", translated(correlations.title)
+    picture(correlations, name)
+    downloads(name, name, title=title, call=lambda: recorded.then("correlations"))
 
 
 def faithfulness(
@@ -186,41 +140,21 @@ def faithfulness(
 ) -> None:
     """Draw this sentence's deletion curves, and AOPC and completeness by method."""
     st.markdown(tr("**Delete the highest tokens** of each method"), help=tr(ABOUT_CURVES))
-    curves = known.curves
-    if curves is None:
+    if known.curves is None:
         st.caption(sentence_case(known.refused))
         return
-    recorded = contrast_scores.curves_call(reading, result).returning(curves)
-    faithfulness_sample.draw_curves("contrast-curves", recorded, methods, result.contrast.against is not None)
-    show_table(
-        figures.methods_table(result, {method: curves[method] for method in (*methods, RANDOM)}),
-        height="content",
-        column_config={
-            "method": st.column_config.TextColumn(tr("Method")),
-            "aopc": st.column_config.NumberColumn("AOPC", **decimals(3), help=tr(ABOUT_CURVES)),
-            "sum": st.column_config.NumberColumn(
-                tr("Sum"), **decimals(2), help=tr("Of all scores, special tokens included.")
-            ),
-            "gap": st.column_config.NumberColumn(
-                tr("Gap"),
-                **decimals(2),
-                help=tr("Completeness gap: between the sum and the output minus the baseline's."),
-            ),
-        },
-    )
-
-
-def correlations(reading: Reading, result: ContrastAttribution, methods: list[ContrastMethod]) -> None:
-    """Draw the rank correlations between methods."""
-    st.markdown(tr("**Rank correlation** between methods"), help=tr(ABOUT_CORRELATIONS))
-    grid = figures.correlation_grid(result, methods)
-    picture(grid, "contrast-correlations")
-    recorded = contrast_scores.scores_call(reading, result)
-    downloads(
-        "contrast-correlations",
-        "contrast-correlations",
-        title=tr("Rank correlations between methods"),
-        call=lambda: Call("table", figures.correlations_table, (recorded,)),
+    recorded, number = contrast_scores.curves_call(reading, result), st.column_config.NumberColumn
+    curves = {method: known.curves[method] for method in (*methods, RANDOM)}
+    faithfulness_sample.draw_curves("contrast-curves", recorded.returning(known.curves), curves)
+    faithfulness_sample.draw_methods(
+        methods_table(result, curves),
+        aopc=number("AOPC", **decimals(3), help=tr(ABOUT_CURVES)),
+        sum=number(tr("Sum"), **decimals(2), help=tr("Of all scores, special tokens included.")),
+        gap=number(
+            tr("Gap"),
+            **decimals(2),
+            help=tr("Completeness gap: between the sum and the output minus the baseline's."),
+        ),
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.analysis.attribution.logit_attribution import Against, LogitAttribution, attribute_logit
-from core.analysis.attribution.logit_lexicon import Lexicon, LexiconRanking, lexicon_of, lexicon_ranking
+from core.analysis.attribution.logit_lexicon import Lexicon, LexiconRanking, head_lexicon, rank_lexicons
 from core.analysis.attribution.logit_trace import LogitTrace, trace_logits
 from core.analysis.recorded_call import Call
 from core.trace import Head, parse_head
@@ -51,12 +51,12 @@ def terms_call(about: Reading, position: int, against: Against) -> Call:
 
 def lexicon_call(about: Reading, head: Head) -> Call:
     """Return the call that finds what a cross-attention head promotes for each source token."""
-    return Call("lexicon", lexicon_of, (_traced_call(about), head, PROMOTED))
+    return Call("lexicon", head_lexicon, (_traced_call(about), head, PROMOTED))
 
 
 def ranking_call(about: Reading) -> Call:
     """Return the call that ranks heads by how their lexicon agrees with the translation."""
-    return Call("ranking", lexicon_ranking, (_traced_call(about),))
+    return Call("ranking", rank_lexicons, (_traced_call(about),))
 
 
 def _traced_call(about: Reading) -> Call:

@@ -165,17 +165,15 @@ def lexicons(reading: readings.Reading) -> None:
     st.markdown(tr("**Lexicons**: cross-attention heads by agreement with the translation"), help=tr(ABOUT_LEXICON))
     ranking = logit_terms.ranked(reading)
     selectable_table(
-        pd.DataFrame({"name": head_titles(each.head for each in ranking.heads), **ranking.table()}),
+        {"name": head_titles(each.head for each in ranking.heads), **ranking.table()},
         "lexicon-heads",
         lambda row: session_object(SelectedTerm).select(ranking.heads[row].head),
         height=250,
         column_order=["name", "reciprocal_rank", "first"],
         column_config={
             "name": st.column_config.TextColumn(tr("Head"), width=90),
-            "reciprocal_rank": st.column_config.ProgressColumn(
-                tr("Agreement"), **decimals(3), min_value=0, max_value=1
-            ),
-            "first": st.column_config.NumberColumn(tr("First"), **decimals(2), width=70),
+            "reciprocal_rank": bar_column(tr("Agreement"), 3),
+            "first": number_column(tr("First"), 2, width=70),
         },
     )
     recorded = logit_terms.ranking_call(reading).returning(ranking)

@@ -10,7 +10,9 @@ from core.analysis.attribution.score_components import (
     Side,
     score_components,
 )
+from core.analysis.declaration import FIRST
 from core.analysis.heads.head import Head
+from core.analysis.pictures import Grid
 from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable, readable_all
 from core.analysis.word_scores.least_probable import least_probable_token
@@ -26,7 +28,7 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
 from viz_app.drawing.head_names import head_title
-from viz_app.language import marked, tr
+from viz_app.language import marked, tr, translated
 from viz_app.session import python_code, readings
 from viz_app.session.address import ATTENDED, ATTENDING, ATTENDING_HEAD, INSTEAD_OF, OPENED_TERMS
 from viz_app.session.chosen_heads import ShownHeads, default_head
@@ -34,16 +36,11 @@ from viz_app.session.fields import part
 from viz_app.session.questions import ask_which_map, select_score
 from viz_app.session.readings import READING_HASH, Reading
 from viz_app.session.state import session_object
-from viz_app.views.why.score_components import figures
 
 MEAN = "mean"
 TITLES: dict[Side, str] = {
     "key": marked("**In the key**, {token}"),
     "query": marked("**In the query**, {token}"),
-}
-SLIDES: dict[Side, str] = {
-    "key": marked("Why {head} looks there: in the key, {token}"),
-    "query": marked("Why {head} looks there: in the query, {token}"),
 }
 HOW_TO_READ = marked("""
 The **score** of a query and a key decides the weight: a row of weights is the softmax of its scores. Query and key are
@@ -85,16 +82,19 @@ def page() -> None:
     except ValueError as error:
         st.error(sentence_case(str(error)))
         return
-    headline(reading, found)
+    st.markdown(plain(translated(found.answer())), help=tr(HOW_TO_READ))
     left, right = st.container(key="side-by-side").columns([4, 6], gap="medium")
     with left:
         own_map(reading, found)
     with right:
-        of_key, of_query = st.container(key="difference").columns(2, gap="medium")
-        with of_key:
-            bars(reading, found, "key")
-        with of_query:
-            bars(reading, found, "query")
+        opened, sides = opened_groups(), st.container(key="difference").columns(2, gap="medium")
+        recorded = components_call(reading, options).returning(found)
+        for column, side, grid in zip(sides, TITLES, found.pictures(FIRST, opened), strict=True):
+            with column:
+                bars(reading, found, side, grid, opened)
+                name = f"score-bars-{side}"
+                title = translated(grid.title)
+                downloads(f"score-{side}", name, title=title, call=lambda: recorded.then("table"))
     sums = tr(
         "key {key:+.6f}, query {query:+.6f}, score {score:+.6f}, gap {gap:.1g}",
         key=found.total("key"),
@@ -192,34 +192,6 @@ def components(reading: Reading, options: ScoreComponentsOptions) -> ScoreCompon
 # --- the answer -----------------------------------------------------------------------------------------------------
 
 
-def headline(reading: Reading, found: ScoreComponents) -> None:
-    """Say what is split."""
-    own = reading.explain().maps[found.head.kind][found.head.layer]
-    values = {
-        "head": f"**{head_title(found.head)}**",
-        "query": f"**{plain(isolated(row_names(own)[found.query]))}**",
-        "key": f"**{plain(isolated(readable(found.key_tokens[found.key])))}**",
-        "weight": decimal(found.weights[found.key], 3),
-        "score": decimal(found.score, 2, sign=True),
-    }
-    if found.instead_of is None:
-        text = tr(
-            "{head} looks from {query} at {key} with weight **{weight}**: the score minus the mean of all {count} "
-            "tokens that it can see there is **{score}**",
-            count=len(found.visible),
-            **values,
-        )
-    else:
-        text = tr(
-            "{head} looks from {query} at {key} with weight **{weight}**, at {other} with weight **{other_weight}**: "
-            "the difference of the scores is **{score}**, the logarithm of the ratio of both weights",
-            other=f"**{plain(isolated(readable(found.key_tokens[found.instead_of])))}**",
-            other_weight=decimal(found.weights[found.instead_of], 3),
-            **values,
-        )
-    st.markdown(text, help=tr(HOW_TO_READ))
-
-
 def own_map(reading: Reading, found: ScoreComponents) -> None:
     """Draw the map of the head, and lead to the page Heads; a click on a cell asks about it."""
     head, explanation = found.head, reading.explain()
@@ -245,36 +217,21 @@ def own_map(reading: Reading, found: ScoreComponents) -> None:
     st.button(tr("Open on Heads"), on_click=show, type="tertiary", key="score_on_heads")
 
 
-def bars(reading: Reading, found: ScoreComponents, side: Side) -> None:
+def bars(reading: Reading, found: ScoreComponents, side: Side, grid: Grid, opened: list[str]) -> None:
     """Draw the bars of a side; a click opens the heads of a layer, or the map of one."""
-    opened = opened_groups()
     position, tokens = (found.key, found.key_tokens) if side == "key" else (found.query, found.query_tokens)
     title = tr(TITLES[side], token=plain(isolated(readable(tokens[position]))))
     st.markdown(title, help=tr(ABOUT_BARS))
-    rows = figures.bar_rows(found, side, opened)
 
     def click(place: tuple[int, int]) -> None:
-        row = rows[place[0]]
+        row = list(found.rows(side, opened))[place[0]]
         if row.group:
             OPENED_TERMS.set([each for each in opened if each != row.group] + [row.group] * (row.group not in opened))
         elif row.head is not None:
             weights = reading.explain().maps[row.head.kind][row.head.layer].weights[row.head.head, position]
             select_score(reading, row.head, position, int(weights.argmax()))
 
-    grid = figures.bars_grid(found, side, opened)
     picture(grid, f"score-bars-{side}", on_place=click)
-    recorded = components_call(reading, options_of(found)).returning(found)
-    downloads(
-        f"score-{side}",
-        f"score-bars-{side}",
-        title=tr(SLIDES[side], head=head_title(found.head), token=readable(tokens[position])),
-        call=lambda: recorded.then("table"),
-    )
-
-
-def options_of(found: ScoreComponents) -> ScoreComponentsOptions:
-    """Return the options with which a score was split."""
-    return ScoreComponentsOptions(head=found.head, query=found.query, key=found.key, instead_of=found.instead_of)
 
 
 def opened_groups() -> list[str]:

@@ -8,8 +8,9 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from core.analysis.attribution.attribute import attribute_contrast
 from core.analysis.attribution.contrast import contrast_at, runner_up
-from core.analysis.attribution.contrast_methods import METHODS, attribute_contrast
+from core.analysis.attribution.contrast_methods import METHODS
 from core.formats.checkpoint import load_checkpoint, save_checkpoint
 from core.model import Transformer
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
@@ -29,7 +30,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def said_output(app: AppTest) -> str:
     text = next(each.value for each in app.markdown if "nats" in each.value and "unknown tokens" in each.value)
-    number = re.search(r"\*\*([+\u2212]?[\d.]+)\*\* nats", text)
+    number = re.search(r" ([+\u2212]?[\d.]+) nats", text.replace("\\", ""))
     assert number
     return number[1].replace("\u2212", "-")
 
