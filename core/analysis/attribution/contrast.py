@@ -74,15 +74,11 @@ class Contrast:
 
     @torch.inference_mode()
     def outputs(self, gates: Tensor, gated: Gated = "embeddings", progress: Progress | None = None) -> Tensor:
-        """F at B settings of the gates.
+        """F at B settings of the gates, [B, S + T] -> [B], in nats.
 
         Args:
-            gates: [B, S + T]
             gated: the gates multiply the embeddings of the tokens, or their value vectors in every head and layer.
             progress: called after each batch with the number of settings done and their total.
-
-        Returns:
-            [B], in nats.
 
         Raises:
             NonFiniteError: an output is not finite.
@@ -90,13 +86,7 @@ class Contrast:
         return self._in_blocks(gates, lambda block: self._output(block, gated), progress)
 
     def gradients(self, gates: Tensor, progress: Progress | None = None) -> tuple[Tensor, Tensor]:
-        """F and dF / dg of all embedding gates at B settings.
-
-        Args:
-            gates, progress: as for `outputs`.
-
-        Returns:
-            [B] outputs and [B, S + T] gradients, both in nats.
+        """F [B] and dF / dg [B, S + T] of all embedding gates at B settings, in nats; arguments as of `outputs`.
 
         Raises:
             NonFiniteError: an output or a gradient is not finite.
@@ -147,13 +137,7 @@ def contrast_at(
     token: int | None = None,
     against: int | None = None,
 ) -> Contrast:
-    """Choose a prediction to explain.
-
-    Args:
-        source, target: as for `Translator.explain`.
-        position: of the predicted token, from 0.
-        token: id of A, by default the predicted token.
-        against: id of B; None for log p(A) alone.
+    """Choose a prediction to explain: at a position, from 0, of token A, by default the predicted one, against B.
 
     Raises:
         ValueError: as `Translator.explain`; there is no such position or token, or A is B.

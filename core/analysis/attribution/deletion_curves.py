@@ -141,12 +141,14 @@ def curves_picture(curves: DeletionCurves) -> Curves:
 
 def methods_table(result: ContrastAttribution, curves: DeletionCurves) -> Columns:
     """A row for each method: AOPC on this sentence, and sum and completeness gap of scores in nats."""
-    in_nats = {method: result.scores[method] for method in SIGNED if method in curves}
+    in_nats = [method for method in SIGNED if method in curves]
+    sums: dict[str, float] = {method: float(result.scores[method].sum()) for method in in_nats}
+    gaps: dict[str, float] = {method: result.gap(method) for method in in_nats}
     return {
         "method": list(curves),
         "aopc": [area_over_curve(curve) for curve in curves.values()],
-        "sum": [float(in_nats[method].sum()) if method in in_nats else None for method in curves],
-        "gap": [result.gap(method) if method in in_nats else None for method in curves],
+        "sum": [sums.get(method) for method in curves],
+        "gap": [gaps.get(method) for method in curves],
     }
 
 

@@ -53,11 +53,7 @@ class SubLayer:
         return added_bias(self.attention.out_proj)
 
     def transformed(self) -> Tensor:
-        """f(x_j) = (x_j W_V + b_V) W_O of every head (Kobayashi et al. 2020).
-
-        Returns:
-            [H, K, D]: the vector that each head adds for each key at weight 1.
-        """
+        """f(x_j) = (x_j W_V + b_V) W_O [H, K, D]: what a head adds for a key at weight 1 (Kobayashi et al. 2020)."""
         return transformed(self.attention, self.values)
 
     def row_blocks(self) -> Iterator[slice]:
@@ -88,9 +84,6 @@ class ForwardTrace:
 @torch.inference_mode()
 def trace_forward(translator: Translator, source: str, target: str | Sequence[int]) -> ForwardTrace:
     """Replay a translation and record every attention sub-layer.
-
-    Args:
-        source, target: as for `Translator.explain`.
 
     Raises:
         ValueError: as `Translator.explain`.

@@ -96,7 +96,6 @@ def trace_logits(
     """Replay a translation and record the vector that each part adds to the residual stream.
 
     Args:
-        source, target: as for `Translator.explain`.
         explanation: of this source and target by `Translator.explain`; None: it is computed.
 
     Raises:
@@ -138,10 +137,8 @@ def _stream(
 ) -> Iterator[AttentionWrite | FeedForwardWrite | FrozenNorm]:
     """Writes and norms on the residual stream, in their order.
 
-    The norms of pre-norm layers are not on the stream: each only feeds its sub-layer.
-
-    Args:
-        values: of the places of the decoder, without the batch axis.
+    The norms of pre-norm layers are not on the stream: each only feeds its sub-layer. `values` of the places of the
+    decoder have no batch axis.
 
     Raises:
         DisagreementError: heads do not add up their values, or a norm is not that of its parameters.

@@ -14,38 +14,16 @@ from core.translator import Translator
 Method = Literal["attention", "norms", "gradient", "rollout", "contributions", "rolled_contributions"]
 
 
-def _attention(translator: Translator, source: str, target: str | Sequence[int]) -> Maps:
-    return translator.explain(source, target).maps
-
-
-def _norms(translator: Translator, source: str, target: str | Sequence[int]) -> Maps:
-    return norm_maps(trace_forward(translator, source, target))
-
-
-def _gradient(translator: Translator, source: str, target: str | Sequence[int]) -> Maps:
-    return gradient_maps(attention_gradients(translator, source, target))
-
-
-def _rollout(translator: Translator, source: str, target: str | Sequence[int]) -> Maps:
-    return attention_rollout(translator.explain(source, target).maps)
-
-
-def _contributions(translator: Translator, source: str, target: str | Sequence[int]) -> Maps:
-    return contribution_maps(trace_forward(translator, source, target))[0]
-
-
-def _rolled_contributions(translator: Translator, source: str, target: str | Sequence[int]) -> Maps:
-    return contribution_maps(trace_forward(translator, source, target))[1]
-
+Attribution = Callable[[Translator, str, str | Sequence[int]], Maps]
 
 # The first three have a map per head, the others one per layer. Rows need not sum to 1, see each method.
-METHODS: dict[Method, Callable[[Translator, str, str | Sequence[int]], Maps]] = {
-    "attention": _attention,
-    "norms": _norms,
-    "gradient": _gradient,
-    "rollout": _rollout,
-    "contributions": _contributions,
-    "rolled_contributions": _rolled_contributions,
+METHODS: dict[Method, Attribution] = {
+    "attention": lambda *sentence: sentence[0].explain(*sentence[1:]).maps,
+    "norms": lambda *sentence: norm_maps(trace_forward(*sentence)),
+    "gradient": lambda *sentence: gradient_maps(attention_gradients(*sentence)),
+    "rollout": lambda *sentence: attention_rollout(METHODS["attention"](*sentence)),
+    "contributions": lambda *sentence: contribution_maps(trace_forward(*sentence))[0],
+    "rolled_contributions": lambda *sentence: contribution_maps(trace_forward(*sentence))[1],
 }
 
 

@@ -11,25 +11,19 @@ from core.analysis.attribution.rollout import RolledMaps, row_shares
 
 @torch.inference_mode()
 def head_norms(sublayer: SubLayer) -> Tensor:
-    """||a_ij f(x_j)|| of every head, with f(x) = (x W_V + b_V) W_O.
+    """||a_ij f(x_j)|| of every head, [H, Q, K], in the units of the hidden states, with f(x) = (x W_V + b_V) W_O.
 
     Kobayashi et al. 2020, "Attention is Not Only a Weight": a key whose transformed vector is short adds little at any
     weight.
-
-    Returns:
-        [H, Q, K], in the units of the hidden states.
     """
     return sublayer.weights * _norm(sublayer.transformed())[:, None, :]
 
 
 @torch.inference_mode()
 def layer_norms(sublayer: SubLayer) -> Tensor:
-    """||sum_h a_hij f_h(x_j)||: norm of each key's vector over all heads (Kobayashi et al. 2020).
+    """||sum_h a_hij f_h(x_j)|| [Q, K]: norm of each key's vector over all heads (Kobayashi et al. 2020).
 
     Vectors of different heads may cancel, so it is at most the sum of `head_norms`.
-
-    Returns:
-        [Q, K]
     """
     weights, transformed = sublayer.weights, sublayer.transformed()
     blocks = (torch.einsum("hqk,hkd->qkd", weights[:, rows], transformed) for rows in sublayer.row_blocks())

@@ -52,14 +52,7 @@ def row_shares(matrix: Tensor) -> Tensor:
 
 
 def roll_out(steps: Iterable[Tensor]) -> list[Tensor]:
-    """R_l = A_l R_(l-1), beginning with R_0 = I.
-
-    Args:
-        steps: A_l, [Q, Q] for each layer.
-
-    Returns:
-        R_l, [Q, Q] for each layer.
-    """
+    """R_l = A_l R_(l-1), beginning with R_0 = I: [Q, Q] of each layer, from the steps A_l."""
     rolled: list[Tensor] = []
     for step in steps:
         rolled.append(step @ rolled[-1] if rolled else step)
@@ -78,9 +71,7 @@ def roll_out_decoder(prefix: Sequence[Tensor], cross: Sequence[Tensor], encoder:
     to 1, and renormalising gives both equal shares, as it does for attention and residual in an encoder.
 
     Args:
-        prefix: D of each layer [T, T].
-        cross: C of each layer [T, S].
-        encoder: E [S, S].
+        prefix, cross, encoder: D [T, T] and C [T, S] of each layer, E [S, S].
 
     Returns:
         R_src [T, S] and R_tgt [T, T] of each layer.

@@ -43,7 +43,7 @@ from core.analysis.relative_scores import relative_scores
 from core.analysis.tokens.words import readable
 from core.model import MultiHeadAttention
 from core.text.phrases import Number, Phrase, marked
-from core.trace import KINDS, Head, parse_head, record, stack_of
+from core.trace import KINDS, Head, Kind, parse_head, record, stack_of
 from core.translator import Translator
 
 Side = Literal["key", "query"]
@@ -147,7 +147,7 @@ class ScoreComponents(PicturedResult):
             values = {} if layer is None else {"layer": Number(layer + 1, "d")}
             name, text = (Phrase(words, **values) for words in PARTS[part])
             whole = math.fsum(term.value for term in terms)
-            kind = next((kind for kind in KINDS if kind == part), None)
+            kind: Kind | None = next((kind for kind in KINDS if kind == part), None)
             if kind is None or layer is None:
                 yield BarRow(name, text, whole)
                 continue

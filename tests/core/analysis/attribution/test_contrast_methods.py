@@ -202,13 +202,6 @@ def test_sums_and_gaps_are_of_methods_in_nats(by_hand: ContrastAttribution):
     assert table["gap"] == [0.75, None, None]
 
 
-def test_the_table_has_a_row_for_each_token(found: ContrastAttribution):
-    table = found.table()
-    assert table["side"] == ["source"] * len(found.contrast.source_ids) + ["prefix"] * (POSITION + 1)
-    assert table["position"][-1] == POSITION
-    assert list(table)[3:] == list(METHODS)
-
-
 def test_progress_ends_at_its_total(translator: Translator):
     counted: list[tuple[int, int]] = []
     attribute_contrast(

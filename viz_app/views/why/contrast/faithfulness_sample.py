@@ -17,7 +17,7 @@ from core.analysis.declaration import Columns
 from core.analysis.recorded_call import Call, Given
 from viz_app.components.picture import picture
 from viz_app.controls.downloads import downloads
-from viz_app.controls.tables import decimals, show_table
+from viz_app.controls.tables import bar_column, number_column, show_table
 from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr, translated
 from viz_app.session import python_code, readings
@@ -137,15 +137,14 @@ def result() -> None:
     ranked = Call("result", rank_methods, (curves_call(readings.model(), measured),)).returning(ranking)
     st.markdown(plain(translated(ranking.answer())))
     left, right = st.container(key="difference").columns([5, 6], gap="large")
-    number, check = st.column_config.NumberColumn, st.column_config.CheckboxColumn
+    check, interval = st.column_config.CheckboxColumn, tr("95 % interval of that difference.")
     with left:
-        interval = tr("95 % interval of that difference.")
         draw_methods(
             ranking.table(),
-            aopc=st.column_config.ProgressColumn("AOPC", **decimals(3), min_value=0, max_value=1),
-            above_random=number(tr("Above random"), **decimals(3), help=tr("Mean difference from the random orders.")),
-            low=number(tr("Lower bound"), **decimals(3), help=interval),
-            high=number(tr("Upper bound"), **decimals(3), help=interval),
+            aopc=bar_column("AOPC", 3),
+            above_random=number_column(tr("Above random"), 3, help=tr("Mean difference from the random orders.")),
+            low=number_column(tr("Lower bound"), 3, help=interval),
+            high=number_column(tr("Upper bound"), 3, help=interval),
             beats_random=check(
                 tr("Beats random"), help=tr("By a paired t-test at 5 %, corrected for the number of methods.")
             ),

@@ -16,7 +16,7 @@ from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.predicted_token import token_box
-from viz_app.controls.tables import decimals
+from viz_app.controls.tables import number_column
 from viz_app.controls.toolbar import token_boxes
 from viz_app.controls.widgets import segments
 from viz_app.drawing.display_text import plain, sentence_case
@@ -143,17 +143,15 @@ def faithfulness(
     if known.curves is None:
         st.caption(sentence_case(known.refused))
         return
-    recorded, number = contrast_scores.curves_call(reading, result), st.column_config.NumberColumn
+    recorded = contrast_scores.curves_call(reading, result)
     curves = {method: known.curves[method] for method in (*methods, RANDOM)}
     faithfulness_sample.draw_curves("contrast-curves", recorded.returning(known.curves), curves)
     faithfulness_sample.draw_methods(
         methods_table(result, curves),
-        aopc=number("AOPC", **decimals(3), help=tr(ABOUT_CURVES)),
-        sum=number(tr("Sum"), **decimals(2), help=tr("Of all scores, special tokens included.")),
-        gap=number(
-            tr("Gap"),
-            **decimals(2),
-            help=tr("Completeness gap: between the sum and the output minus the baseline's."),
+        aopc=number_column("AOPC", 3, help=tr(ABOUT_CURVES)),
+        sum=number_column(tr("Sum"), 2, help=tr("Of all scores, special tokens included.")),
+        gap=number_column(
+            tr("Gap"), 2, help=tr("Completeness gap: between the sum and the output minus the baseline's.")
         ),
     )
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from core.analysis.attribution.logit_attribution import LogitAttribution
@@ -17,7 +16,7 @@ from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.predicted_token import token_box
 from viz_app.controls.score_products import map_with_products
-from viz_app.controls.tables import decimals, selectable_table, show_table
+from viz_app.controls.tables import bar_column, number_column, selectable_table, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import decimal, plain, sentence_case
 from viz_app.drawing.head_names import head_title, head_titles
@@ -152,8 +151,8 @@ def one_head(reading: readings.Reading, terms: LogitAttribution, head: Head) -> 
         height=min(420, 38 + 35 * len(table["token"])),
         column_config={
             "token": st.column_config.TextColumn(tr("Attends to"), width=90),
-            "weight": st.column_config.ProgressColumn(tr("Weight"), **decimals(3), min_value=0, max_value=1, width=90),
-            "contribution": st.column_config.NumberColumn(tr("Contribution"), **decimals(3), width=90),
+            "weight": bar_column(tr("Weight"), 3, width=90),
+            "contribution": number_column(tr("Contribution"), 3, width=90),
             "promotes": st.column_config.TextColumn(tr("Promotes")),
         },
     )
@@ -176,6 +175,7 @@ def lexicons(reading: readings.Reading) -> None:
             "first": number_column(tr("First"), 2, width=70),
         },
     )
+    st.caption(plain(translated(ranking.answer())))
     recorded = logit_terms.ranking_call(reading).returning(ranking)
     downloads("lexicon-heads", call=lambda: recorded.then("table"))
 

@@ -10,7 +10,7 @@ from viz_app.components.picture import picture
 from viz_app.controls import search_progress
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
-from viz_app.controls.tables import decimals, show_table
+from viz_app.controls.tables import bar_column, number_column, show_table
 from viz_app.drawing import ablation
 from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.language import marked, tr, translated
@@ -84,7 +84,7 @@ def one_cell(lens: LogitLens, reading: readings.Reading, row: int, level: int) -
         height=38 + 35 * len(table["token"]),
         column_config={
             "token": st.column_config.TextColumn(tr("Token")),
-            "probability": st.column_config.ProgressColumn(tr("Probability"), **decimals(3), min_value=0, max_value=1),
+            "probability": bar_column(tr("Probability"), 3),
         },
     )
     first = lens.decided[row]
@@ -140,7 +140,7 @@ def levels(reading: readings.Reading, lens: EncoderLens) -> None:
         column_config={
             "level": st.column_config.TextColumn(tr("Layer"), width=60),
             "translation": st.column_config.TextColumn(tr("Translation")),
-            "log_prob": st.column_config.NumberColumn(tr("Log-probability"), **decimals(2), width=120),
+            "log_prob": number_column(tr("Log-probability"), 2, width=120),
         },
     )
     recorded = layer_readings.levels_call(reading.model, reading.search).returning(lens)
