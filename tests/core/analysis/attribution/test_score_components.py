@@ -281,7 +281,7 @@ def by_hand() -> ScoreComponents:
         ScoreTerm("constant", None, None, 0.0),
     )
     terms: dict[Side, Any] = {"key": key, "query": (ScoreTerm("token", None, None, 1.75),)}
-    tokens = ("a", "b")
+    tokens = ("\u2581a", "\u2581b")
     return ScoreComponents(Head("encoder_self", 1, 0), 0, 1, None, tokens, tokens, (0, 1), terms, 1.75, (0.1, 0.9))
 
 
