@@ -125,8 +125,7 @@ def scores_table(result: ComparedModels, names: tuple[str, str]) -> None:
     """Draw the scores of the whole set, a row for each metric, with what the p-value says."""
     show_table(
         result.scores_table(),
-        column_order=["metric", "first", "first_interval", "second", "second_interval", "p_value", "signature"],
-        column_config={
+        columns={
             "metric": st.column_config.TextColumn(tr("Metric"), width=80),
             "first": number_column(names[0], 2),
             "first_interval": number_column("\u00b1", 2, width=60),
@@ -195,10 +194,8 @@ def by_difference(file: ComparedFile, result: ComparedModels, names: tuple[str, 
     st.markdown(tr("**All sentences**, those first that {model} translates better by chrF", model=plain(names[0])))
     options: dict[str, Any] = {
         "height": 420,
-        "column_config": {
+        "columns": {
             "difference": number_column(tr("Difference"), 1, width=90),
-            "first_chrf": None,
-            "second_chrf": None,
             "line": st.column_config.NumberColumn(tr("Line"), width=60),
             "source": st.column_config.TextColumn(tr("Source"), width="medium"),
             "reference": st.column_config.TextColumn(tr("Reference"), width="medium"),

@@ -195,16 +195,16 @@ def agreement(survey: QuestionSurvey) -> None:
 
 def table(survey: QuestionSurvey, count: int) -> None:
     """Draw the edges as a table."""
-    edges, columns = [each.edge for each in survey.found.ranked()[:count]], survey.found.columns(count)
+    edges = [each.edge for each in survey.found.ranked()[:count]]
     names = {
         "from": translated_all(edge.sender.title for edge in edges),
         "to": translated_all(edge.receiver.title for edge in edges),
         "input": [tr(INPUT_NAMES[edge.input]) for edge in edges],
     }
     show_table(
-        {**names, **{name: columns[name] for name in ("effect", "estimate", "change", "composition")}},
+        {**survey.found.columns(count), **names},
         height="content",
-        column_config={
+        columns={
             "from": tr("From"),
             "to": tr("To"),
             "input": tr("Input"),
