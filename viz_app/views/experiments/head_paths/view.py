@@ -94,6 +94,8 @@ def graph(reading: readings.Reading, survey: QuestionSurvey, count: int) -> None
     paths_survey.keep_in_address(state.edge if state.edge in edges or not survey.job.finished else None)
     shown = survey.run.runs, survey.found, count, theme, edge, state.node
     drawn = figures.path_graph(*shown)
+    if survey.job.finished:
+        st.caption(plain(translated(HeadPaths(survey.run, survey.found).answer())))
     left, right = st.container(key="side-by-side").columns([9, 5], gap="medium")
     with left:
         path_graph(drawn, figures.path_graph(*shown, is_narrow=True), state.select, key="path-graph")
@@ -112,8 +114,6 @@ def graph(reading: readings.Reading, survey: QuestionSurvey, count: int) -> None
     with right:
         if edge is not None and ranked:
             one_edge(reading, survey, edge)
-    if survey.job.finished:
-        st.caption(plain(translated(HeadPaths(survey.run, survey.found).answer())))
     st.caption(tr(NOT_MEANT))
     agreement(survey)
     with st.expander(tr("Table of the {count} strongest edges", count=min(count, len(ranked)))):
