@@ -15,7 +15,7 @@ from core.files.strict_json import json_text
 from core.inference.device import supports_bfloat16
 from core.model import Transformer
 from core.model.config import TransformerConfig
-from core.model.schedule import cooldown_factor, learning_rate
+from core.model.schedule import WARMUP_SHARE
 from train import distributed
 from train.data.batches import Batches, Group
 from train.data.prefetch import Prefetched
@@ -57,7 +57,7 @@ def fit(
         ValueError: the folder holds a run with other settings, or `init` has another shape or vocabulary.
         RunFolderError: another process trains in the folder, or it cannot be written.
         FloatingPointError: the loss is not finite; its batches are written into the folder.
-        StoppedError: on SIGINT or SIGTERM, after saving the state.
+        StoppedError: on SIGINT or SIGTERM, after a snapshot.
     """
     if config.positions == "learned" and recipe.max_length > config.max_positions:
         raise ValueError(
@@ -78,7 +78,7 @@ def fit(
         with run.resuming():
             training.restore(run.load_state())
         groups = batches.groups(training.position, recipe.accumulate, world.rank, world.size)
-        log = stack.enter_context(Log(run, world, training.step, recipe.steps))
+        log = stack.enter_context(Log(run, world, training.step, recipe))
         log.print(_summary(training, batches, recipe, world))
         for line in filter(None, (note, corpus.note(), initial and initial.note(config.vocab_size))):
             log.print(line)
@@ -88,6 +88,7 @@ def fit(
         stream, stop = stack.enter_context(Prefetched(groups, world.device)), stack.enter_context(StopRequest())
         save, watch = Saver(run, world, corpus, recipe, facts, log), FrequencyWatch(corpus.train, recipe.warmup)
         _train(training, stream, recipe, world, save, log, watch, stop)
+        log.print(save.next_step())
         return training.model.eval()
 
 
@@ -125,15 +126,13 @@ def _train(
             smoothed, nll = smoothed + loss.smoothed.detach(), nll + loss.nll
         if recipe.clip_norm:
             nn.utils.clip_grad_norm_(model.parameters(), recipe.clip_norm)
-        rate = recipe.rate_scale * learning_rate(step, model.config.d_model, recipe.warmup)
-        rate *= cooldown_factor(step, recipe.steps, recipe.cooldown) * training.minutes_factor(recipe)
-        training.set_rate(rate)
+        rate = training.set_rate(step, recipe)
         optimizer.step()
         optimizer.zero_grad()
 
         training.advance(step, group, smoothed, nll)
         log.step(group.num_tokens)
-        if step % LOG_EVERY == 0:
+        if step % LOG_EVERY == 0 or (world.size == 1 and log.is_due()):
             losses = training.window.close(step)
             log.write("train", step, **losses, rate=rate, **log.pace(), epoch=group.end.epoch, hours=training.hours)
             log.warn(step, watch.after(step, losses["nll"]))
@@ -145,8 +144,9 @@ def _train(
         elif save.is_due():
             save.snapshot(training)
         if world.any(stop.signal_number is not None):
-            save.state(training)
-            message = f"stopped after step {step} of {recipe.steps}: run the same command to resume"
+            if save.last_step != step:
+                save.snapshot(training)
+            message = f"stopped after step {step} of {recipe.steps}: run the same command to resume. {save.next_step()}"
             raise StoppedError(message, stop.signal_number or signal.SIGTERM)
 
 
@@ -211,7 +211,18 @@ def _summary(training: Training, batches: Batches, recipe: Recipe, world: World)
         f"{100 * batches.padding(plan):.1f} % of them padding; "
         f"{left_out:,} pairs left out: more than {recipe.max_length} tokens\n"
         f"steps {training.step} to {recipe.steps}, {epochs:.1f} epochs in total, on {world.size} x {world.device}, "
-        f"{recipe.precision}"
+        f"{recipe.precision}{_fitted_to_time(recipe)}"
+    )
+
+
+def _fitted_to_time(recipe: Recipe) -> str:
+    """Say what a budget of minutes makes of the recipe; "" without one."""
+    if not recipe.minutes:
+        return ""
+    return (
+        f"\nat most {recipe.minutes:g} minutes: the learning rate rises for {recipe.warmup:,} steps or "
+        f"{WARMUP_SHARE * recipe.minutes:.3g} minutes, what ends first, and falls in the last "
+        f"{recipe.cooldown_minutes:.3g} minutes"
     )
 
 

@@ -6,9 +6,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from core.files.training_runs import training_facts_of
+from core.files.training_runs import averaged_files, training_facts_of, training_runs
 from core.formats.checkpoint import load_checkpoint
 from core.formats.untrusted_parameters import num_parameters
+from core.model.config import TransformerConfig
 from core.model.preset_configs import PRESETS
 from train.recipe import Recipe, recipe_for
 
@@ -48,8 +49,8 @@ def describe_presets(checkpoints: Sequence[Path]) -> Iterator[str]:
 
 def _shape_and_recipe(preset: str) -> Iterator[str]:
     config, recipe = PRESETS[preset], recipe_for(preset)
-    layers = f"{config.num_encoder_layers} + {config.num_decoder_layers} layers, d_model {config.d_model}"
-    yield f"{preset}: {num_parameters(config) / 1e6:.1f} M parameters with {config.vocab_size:,} pieces, {layers}"
+    size = f"{num_parameters(config) / 1e6:.1f} M parameters with {config.vocab_size:,} pieces"
+    yield f"{preset}: {size}, {shape_text(config)}"
     changes = [
         f"{field.name} {getattr(recipe, field.name)}"
         for field in fields(Recipe)
@@ -58,11 +59,21 @@ def _shape_and_recipe(preset: str) -> Iterator[str]:
     yield f"  recipe: {', '.join(changes if preset == 'base' else ['as base', *changes])}"
 
 
+def shape_text(config: TransformerConfig) -> str:
+    """The shape of a model whose encoder and decoder have the same heads."""
+    layers, heads = f"{config.num_encoder_layers} + {config.num_decoder_layers} layers", config.encoder_heads
+    sizes = f"{heads.num_heads} heads, d_k {heads.d_k}, d_v {heads.d_v}, dropout {config.dropout}"
+    return f"{layers}, d_model {config.d_model}, d_ff {config.d_ff}, {sizes}"
+
+
 def _measured(path: Path, facts: Facts) -> list[str]:
     """Return lines on the known training facts of a checkpoint, scores last."""
     parts = [f"{path.name}: {facts['steps']:,} steps"]
-    if "steps" in facts.get("init", {}):
-        parts[0] += f" after {facts['init']['steps']:,} of another run"
+    *earlier, _ = [run["steps"] for run in training_runs(facts) if "steps" in run] or [0]
+    if earlier:
+        parts[0] += f" after {', '.join(f'{steps:,}' for steps in earlier)} of other runs"
+    if files := averaged_files(facts):
+        parts.append(f"mean of {len(files)} snapshots")
     if "hours" in facts:
         parts.append(f"{facts['hours']} hours")
     if "memory_gb" in facts:

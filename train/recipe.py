@@ -23,7 +23,10 @@ class Recipe:
 
     steps: Annotated[int, "optimizer steps", FROM_1] = 100_000
     minutes: Annotated[
-        float, "stop after this many minutes of training, even before --steps; 0: no limit", OFF_OR_MORE
+        float,
+        "stop after this many minutes of training, even before --steps, with the warm-up in the first tenth of them; "
+        "0: no limit",
+        OFF_OR_MORE,
     ] = 0.0
     batch_tokens: Annotated[int, "most source and most target tokens of a batch, padding included", FROM_1] = 25_000
     accumulate: Annotated[int, "batches of each process in a step", FROM_1] = 1
@@ -33,7 +36,10 @@ class Recipe:
         int, "final steps over which the rate falls linearly towards 0; 0: none, as in the paper", WHOLE_OFF_OR_MORE
     ] = 0
     cooldown_minutes: Annotated[
-        float, "final minutes of --minutes over which the rate falls linearly towards 0; 0: none", OFF_OR_MORE
+        float,
+        "final minutes of --minutes over which the rate falls linearly towards 0; 0: none; a quarter of them if only "
+        "--minutes is given",
+        OFF_OR_MORE,
     ] = 0.0
     label_smoothing: Annotated[
         float, "probability spread evenly over the vocabulary (5.4)", NumberRange(float, 0, 1, below=True)

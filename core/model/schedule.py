@@ -1,7 +1,7 @@
 """Learning rate schedule of section 5.3, with an optional cooldown for short runs."""
 
 
-def learning_rate(step: int, d_model: int, warmup: int) -> float:
+def learning_rate(step: float, d_model: int, warmup: int) -> float:
     """d_model^-0.5 * min(step^-0.5, step * warmup^-1.5) (5.3), for steps counted from 1.
 
     Linear increase for `warmup` steps, to (d_model * warmup)^-0.5, then decrease with the inverse square root of the
@@ -10,6 +10,17 @@ def learning_rate(step: int, d_model: int, warmup: int) -> float:
     if step < 1:
         raise ValueError(f"step ({step}) must be at least 1: steps are counted from 1")
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+
+
+WARMUP_SHARE, COOLDOWN_SHARE = 0.1, 0.25  # of the time of a run with a time limit
+
+
+def warmed_step(step: int, warmup: int, minutes: float, limit: float) -> float:
+    """Step that the rate of a run with a time limit is computed for: the warm-up ends after a tenth of the time.
+
+    The peak stays the same. Steps are counted from 1; `minutes` of `limit` have passed.
+    """
+    return max(step, warmup * min(1.0, minutes / (WARMUP_SHARE * limit)))
 
 
 def minutes_factor(minutes_left: float, cooldown_minutes: float) -> float:

@@ -1,5 +1,6 @@
 """Fixtures for the tests of training: a prepared folder, and a function that runs `fit` on it."""
 
+import math
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,6 +46,7 @@ def short_samples() -> Iterator[None]:
     """Limit the length of translations: untrained models never end a sentence."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 1)
+        patch.setattr("train.runs.log_writer.SHOWN_EVERY", math.inf)  # a slow machine writes no more lines
         yield
 
 

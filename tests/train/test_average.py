@@ -157,8 +157,12 @@ def test_command_takes_the_last_snapshots_of_a_run(
     assert one.training == other.training
     assert [part["steps"] for part in one.training["averaged"]] == [2, 3]
     assert all(torch.equal(value, other.model.state_dict()[name]) for name, value in one.model.state_dict().items())
-    assert main(["average", str(run), "--last", "4", "-o", str(by_folder)]) == 1
-    assert "has 3 snapshots, fewer than the 4 to average" in capsys.readouterr().err
+    assert main(["average", str(run), "--last", "4", "-o", str(by_folder)]) == 0
+    assert "has 3 snapshots, fewer than 4: the mean is of all of them" in capsys.readouterr().err
+    assert [part["steps"] for part in load_checkpoint(by_folder).training["averaged"]] == [1, 2, 3]
+    (tmp_path / "empty").mkdir()
+    assert main(["average", str(tmp_path / "empty"), "-o", str(by_folder)]) == 1
+    assert "has no snapshots to average" in capsys.readouterr().err
     assert main(["average", str(tmp_path / "none"), "--last", "4", "-o", str(by_folder)]) == 1
     assert "none: give a run's folder, or checkpoints, oldest first" in capsys.readouterr().err
     assert main(["average", *map(str, paths), "--last", "2", "-o", str(by_folder)]) == 1

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import train.loop
+import train.runs.training_state
 import train.runs.checkpointing
 from core.formats.checkpoint import load_checkpoint
 from core.model import Transformer
@@ -85,6 +86,7 @@ def test_samples_are_translations_of_validation_sentences(logged: Logged, prepar
 
 def test_progress_reads_well_in_a_file(logged: Logged) -> None:
     lines = logged.printed.splitlines()
+    assert f"The last snapshot is {logged.run.snapshots()[-1]}: try it with" in lines[-1]
     assert not any("\r" in line for line in lines)
     assert "% of them padding" in lines[0]
     assert re.fullmatch(r"steps 0 to 5, \d+\.\d epochs in total, on 1 x cpu, bfloat16", lines[1])
@@ -256,9 +258,9 @@ def test_a_nonfinite_loss_stops_the_run_and_writes_its_batch(
     parallel_text: list[tuple[str, str]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rate = train.loop.learning_rate
+    rate = train.runs.training_state.learning_rate
     monkeypatch.setattr(
-        train.loop, "learning_rate", lambda step, *rest: float("inf") if step == 4 else rate(step, *rest)
+        train.runs.training_state, "learning_rate", lambda step, *rest: float("inf") if step == 4 else rate(step, *rest)
     )
     with pytest.raises(
         FloatingPointError,
@@ -269,7 +271,7 @@ def test_a_nonfinite_loss_stops_the_run_and_writes_its_batch(
     assert lines
     assert {(pair["source"], pair["target"]) for pair in map(json.loads, lines)} <= set(parallel_text)
     assert [path.name for path in RunFolder(begun).snapshots()] == ["step-00000003.safetensors"]
-    monkeypatch.setattr(train.loop, "learning_rate", rate)
+    monkeypatch.setattr(train.runs.training_state, "learning_rate", rate)
     assert torch.equal(parameters(run_fit(begun, steps=6)), parameters(six_steps))
 
 
@@ -363,7 +365,8 @@ def test_the_rate_falls_in_the_last_minutes(tmp_path: Path, run_fit: Fit, monkey
     monkeypatch.setattr(train.loop, "LOG_EVERY", 1)
     run_fit(tmp_path, steps=100, warmup=10, minutes=6.0, cooldown_minutes=4.0, snapshot_every=1_000_000)
     rates = [line["rate"] for line in log_of(tmp_path, "train")]
-    plain = [learning_rate(step, PRESETS["tiny"].d_model, 10) for step in range(1, 7)]
+    warmed = (1, 10, 10, 10, 10, 10)  # the warm-up ends with the first tenth of the time
+    plain = [learning_rate(step, PRESETS["tiny"].d_model, 10) for step in warmed]
     assert rates == pytest.approx([a * b for a, b in zip(plain, (1, 1, 1, 3 / 4, 2 / 4, 1 / 4), strict=True)])
 
 

@@ -43,7 +43,10 @@ def test_presets_have_recipes_and_recorded_results(
         f"  {line}" for line in MEASURED.get("multi30k", ())
     ]
     assert lines.count("  not measured") == len(PRESETS) - len({"multi30k", *MEASURED})
-    place = lines.index("base: 63.1 M parameters with 37,000 pieces, 6 + 6 layers, d_model 512")
+    place = lines.index(
+        "base: 63.1 M parameters with 37,000 pieces, 6 + 6 layers, "
+        "d_model 512, d_ff 2048, 8 heads, d_k 64, d_v 64, dropout 0.1"
+    )
     assert lines[place + 1].startswith("  recipe: steps 100000, ")
     assert "warmup 4000, rate_scale 1.0" in lines[place + 1]
 

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from core.files.console import show
 from core.files.number_range import FROM_1
 from train.average import average
 from train.cli.shared_options import Commands, command_parser
@@ -27,9 +28,10 @@ def _average(options: argparse.Namespace) -> None:
         raise ValueError(f"there is no {paths[0]}: give a run's folder, or checkpoints, oldest first")
     if len(paths) == 1 and paths[0].is_dir():
         snapshots = RunFolder(paths[0]).snapshots()
-        wanted = options.last or 1
-        if len(snapshots) < wanted:
-            raise ValueError(f"{paths[0]} has {len(snapshots)} snapshots, fewer than the {wanted} to average")
+        if not snapshots:
+            raise ValueError(f"{paths[0]} has no snapshots to average: train on, or stop the run, which writes one")
+        if options.last and len(snapshots) < options.last:
+            show(f"{paths[0]} has {len(snapshots)} snapshots, fewer than {options.last}: the mean is of all of them")
         paths = snapshots[-options.last :] if options.last else snapshots
     elif options.last:
         raise ValueError("--last applies to one run's folder: give either a folder or files")

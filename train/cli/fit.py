@@ -7,6 +7,7 @@ from pathlib import Path
 from core.files.number_range import NumberRange
 from core.inference.device import best_device
 from core.model.preset_configs import PRESETS
+from core.model.schedule import COOLDOWN_SHARE
 from train.cli.shared_options import Commands, add_device_option, add_recipe_options, command_parser, given_recipe
 from train.data.token_shards import read_manifest
 from train.loop import fit
@@ -50,7 +51,10 @@ def _fit(options: argparse.Namespace) -> None:
     config = replace(PRESETS[options.preset], vocab_size=read_manifest(options.data)["vocab_size"])
     if options.dropout is not None:
         config = replace(config, dropout=options.dropout)
-    recipe = replace(recipe_for(options.preset), **given_recipe(options))
+    given = given_recipe(options)
+    if "minutes" in given:
+        given.setdefault("cooldown_minutes", COOLDOWN_SHARE * given["minutes"])
+    recipe = replace(recipe_for(options.preset), **given)
     if options.compile and recipe.bucketing != "packed":
         raise ValueError(
             f"--compile needs --bucketing packed: batches of bucketing {recipe.bucketing} have too many shapes"

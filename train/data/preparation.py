@@ -140,10 +140,12 @@ def _survey(work: Path, wanted: Preparation) -> tuple[dict[str, Any], np.ndarray
             return read_json(work / "survey.json"), np.load(work / "times.npy")
     train, labels, repeat = wanted.train, wanted.labels, wanted.repeat
     names, numbers = _read_labels(labels, repeat)
-    pair_filter = PairFilter(wanted.filters)
+    pair_filter, same = PairFilter(wanted.filters), 0
     for pair in _with_progress(train, "reading"):
-        pair_filter.add(pair)
+        same += pair_filter.add(pair) and pair[0] == pair[1]
     keep = pair_filter.kept()
+    if 2 * same > len(keep):
+        show(f"warning: {same:,} of {len(keep):,} pairs have the same text on both sides: a model learns to copy it")
     if labels and len(numbers) != len(keep):
         raise DataError(f"{labels} has {len(numbers)} labels for {len(keep)} pairs")
     if not keep.any():

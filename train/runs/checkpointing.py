@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from core.files.console import command_line
 from core.formats.checkpoint import save_checkpoint
 from core.images.line_reader import LineReader
 from core.images.patches import from_patches
@@ -42,7 +43,15 @@ class Saver:
     ) -> None:
         self._run, self._world, self._corpus = run, world, corpus
         self._recipe, self._facts, self._log = recipe, facts, log
-        self._saved_at = time.monotonic()
+        self._saved_at, self.last_step = time.monotonic(), 0
+
+    def next_step(self) -> str:
+        """Say where the last snapshot is, and what to do with it."""
+        if not (snapshots := self._run.snapshots()):
+            return "There is no snapshot yet."
+        mean = command_line("train", "average", self._run.path, "--last", "5", "-o", "FILE.safetensors")
+        trial = command_line("core", "translate", "--checkpoint", snapshots[-1], "--text", "TEXT")
+        return f"The last snapshot is {snapshots[-1]}: try it with `{trial}`, or take the mean of the last: `{mean}`"
 
     def is_due(self) -> bool:
         """Whether `snapshot_minutes` have passed since the last snapshot."""
@@ -77,7 +86,7 @@ class Saver:
                     self._run.keep_as_best(path)
             self._run.drop_old_snapshots(self._recipe.keep_snapshots)
         self.state(training)
-        self._saved_at = time.monotonic()
+        self._saved_at, self.last_step = time.monotonic(), training.step
 
     def history(self, training: Training) -> None:
         """Save a checkpoint in half precision that is never dropped."""

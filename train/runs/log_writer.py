@@ -15,8 +15,10 @@ from core.files.console import printable
 from core.files.strict_json import json_text
 from train.data.batches import Position
 from train.distributed import World
+from train.recipe import Recipe
 from train.runs.run_folder import RunFolder
 
+SHOWN_EVERY = 20  # seconds between lines of training, if steps are short
 POSTFIX = ("nll", "perplexity", "tokens_per_second")  # numbers shown on the progress bar
 
 
@@ -90,14 +92,15 @@ class Window:
 class Log:
     """Context manager that writes the log to its file, TensorBoard and the terminal, in the first process only."""
 
-    def __init__(self, run: RunFolder, world: World, first_step: int, last_step: int) -> None:
+    def __init__(self, run: RunFolder, world: World, first_step: int, recipe: Recipe) -> None:
         self._run, self._since, self._tokens, self._steps = run, time.perf_counter(), 0, 0
-        self._last_step, self._is_active, self._is_terminal = last_step, world.is_first, sys.stderr.isatty()
+        self._recipe, self._is_active, self._is_terminal = recipe, world.is_first, sys.stderr.isatty()
+        self._shown_at = -math.inf  # seconds, the last line of training on the terminal
         if self._is_active:
             self._file = run.log.open("a", encoding="utf-8")
             self._curves = SummaryWriter(str(run.tensorboard), purge_step=first_step + 1)
             self._bar = tqdm(
-                total=last_step,
+                total=recipe.steps,
                 initial=first_step,
                 unit="step",
                 dynamic_ncols=True,
@@ -121,6 +124,10 @@ class Log:
         if self._is_active:
             self._bar.update()
 
+    def is_due(self) -> bool:
+        """Whether the last line of training is `SHOWN_EVERY` seconds old."""
+        return time.perf_counter() - self._since >= SHOWN_EVERY
+
     def pace(self) -> dict[str, float]:
         """Return tokens per second and seconds per step since the last call."""
         seconds = time.perf_counter() - self._since
@@ -136,17 +143,29 @@ class Log:
         for name, number in numbers.items():
             self._curves.add_scalar(f"{kind}/{name}", number, step)
         shown = {name: f"{numbers[name]:.4g}" for name in POSTFIX if name in numbers}
-        if self._is_terminal and kind == "train":
+        left = ""
+        if kind == "train" and "seconds_per_step" in numbers:
+            seconds = self._seconds_left(step, numbers)
+            self._bar.total = step + round(seconds / numbers["seconds_per_step"])
+            left = f", {tqdm.format_interval(seconds)} left"
+        if kind == "train" and self._is_terminal:
             self._bar.set_postfix(shown)
             return
-        left = (
-            f", {tqdm.format_interval((self._last_step - step) * numbers['seconds_per_step'])} left"
-            if "seconds_per_step" in numbers
-            else ""
-        )
+        if kind == "train":
+            if (now := time.perf_counter()) - self._shown_at < SHOWN_EVERY:
+                return
+            self._shown_at = now
         self.print(
-            f"{kind} {step}/{self._last_step}: {', '.join(f'{name} {number}' for name, number in shown.items())}{left}"
+            f"{kind} {step}/{self._recipe.steps}: {', '.join(f'{name} {number}' for name, number in shown.items())}"
+            f"{left}"
         )
+
+    def _seconds_left(self, step: int, numbers: dict[str, float]) -> float:
+        """Until the last step, or until the budget of minutes is used up if that is sooner."""
+        seconds = (self._recipe.steps - step) * numbers["seconds_per_step"]
+        if self._recipe.minutes:
+            seconds = min(seconds, max(0.0, 60 * self._recipe.minutes - 3600 * numbers["hours"]))
+        return seconds
 
     def sample(self, step: int, source: str, reference: str, translation: str) -> None:
         """Write a sample translation of the current model."""

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from core.model import Transformer
 from core.model.config import TransformerConfig
-from core.model.schedule import minutes_factor
+from core.model.schedule import cooldown_factor, learning_rate, minutes_factor, warmed_step
 from core.model.training import ADAM_BETAS, ADAM_EPS, exclude_untrained
 from train.data.batches import Group, Position
 from train.distributed import World
@@ -58,15 +58,15 @@ class Training:
         """Whether the recipe's budget of minutes, if any, is used up. Collective."""
         return recipe.minutes > 0 and self._world.any(60 * self.hours >= recipe.minutes)
 
-    def minutes_factor(self, recipe: Recipe) -> float:
-        """Return the factor of the learning rate by the time that is left. Collective."""
-        if not recipe.cooldown_minutes:
-            return 1.0
-        minutes_left = self._world.gather(recipe.minutes - 60 * self.hours)[0]  # by one clock
-        return minutes_factor(minutes_left, recipe.cooldown_minutes)
-
-    def set_rate(self, rate: float) -> float:
-        """Set and return the learning rate."""
+    def set_rate(self, step: int, recipe: Recipe) -> float:
+        """Set and return the learning rate of a step, which a budget of minutes fits to the time. Collective."""
+        rate = recipe.rate_scale * cooldown_factor(step, recipe.steps, recipe.cooldown)
+        warmed = float(step)
+        if recipe.minutes:
+            minutes = self._world.gather(60 * self.hours)[0]  # by one clock
+            warmed = warmed_step(step, recipe.warmup, minutes, recipe.minutes)
+            rate *= minutes_factor(recipe.minutes - minutes, recipe.cooldown_minutes)
+        rate *= learning_rate(warmed, self.model.config.d_model, recipe.warmup)
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = rate
         return rate

@@ -30,6 +30,7 @@ from core.translator import Translator
 from train.data.token_shards import read_manifest
 from train.eval.translation_scores import TestSet, evaluate
 from train.loop import fit
+from train.presets import shape_text
 from train.recipe import Recipe, recipe_for
 from train.runs.run_folder import RunFolder
 from train.snapshot_checksum import check_checksum
@@ -176,7 +177,7 @@ class Experiment:
         )[0].facts()
         scored = {
             "row": row,
-            "shape": _shape(config),
+            "shape": shape_text(config),
             "parameters": sum(parameter.numel() for parameter in checkpoint.model.parameters()),
             **facts,
             "hours": checkpoint.training["hours"],
@@ -244,12 +245,3 @@ def write_table(folder: Path, rows: Sequence[Run]) -> None:
 
     write_atomically(folder / TABLE_FILE, write)
     draw_rows(rows, folder / "table3.svg")
-
-
-def _shape(config: TransformerConfig) -> str:
-    layers = (
-        f"{config.num_encoder_layers} + {config.num_decoder_layers} layers, d_model {config.d_model}, d_ff "
-        f"{config.d_ff}"
-    )
-    heads = config.encoder_heads  # the same as the decoder's in every row
-    return f"{layers}, {heads.num_heads} heads, d_k {heads.d_k}, d_v {heads.d_v}, dropout {config.dropout}"

@@ -1,6 +1,6 @@
 import pytest
 
-from core.model.schedule import cooldown_factor, learning_rate
+from core.model.schedule import WARMUP_SHARE, cooldown_factor, learning_rate, warmed_step
 
 
 @pytest.mark.parametrize(("d_model", "warmup", "paper"), [(512, 4000, 6.99e-4), (1024, 4000, 4.94e-4)])
@@ -19,6 +19,18 @@ def test_rises_in_a_line_and_falls_with_the_root() -> None:
 def test_steps_count_from_one() -> None:
     with pytest.raises(ValueError, match=r"step \(0\) must be at least 1"):
         learning_rate(0, 512, 4000)
+
+
+def test_a_time_limit_ends_the_warmup_after_a_tenth_at_the_same_peak() -> None:
+    limit, seconds = 10.0, 2.0  # of a step
+    steps = range(1, 301)
+    rates = [learning_rate(warmed_step(step, 1000, step * seconds / 60, limit), 64, 1000) for step in steps]
+    peak = learning_rate(1000, 64, 1000)
+    first = round(60 * WARMUP_SHARE * limit / seconds)
+    assert rates[: first - 1] == sorted(rates[: first - 1])
+    assert rates[first // 2 - 1] == pytest.approx(peak / 2)
+    assert rates[first - 1 :] == pytest.approx([peak] * (len(rates) - first + 1))
+    assert [warmed_step(step, 5, 0.001 * step, limit) for step in (5, 50)] == [5, 50]  # a short one is as ever
 
 
 def test_cooldown_falls_in_a_line_over_the_last_steps_and_only_then() -> None:

@@ -8,10 +8,12 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from train.data.batches import Position
 from train.distributed import World
+from train.recipe import Recipe
 from train.runs.log_writer import Log, NotFiniteError, Window
 from train.runs.run_folder import RunFolder
 
 ALONE = World(torch.device("cpu"))
+TEN_STEPS = Recipe(steps=10, minutes=1.0)
 
 
 def filled(window: Window, losses: list[float], first_batch: int = 0) -> Window:
@@ -62,7 +64,7 @@ def scalars(run: RunFolder, name: str) -> list[tuple[int, float]]:
 
 
 def test_numbers_go_to_the_log_and_the_curves(run: RunFolder) -> None:
-    with Log(run, ALONE, 0, 10) as log:
+    with Log(run, ALONE, 0, TEN_STEPS) as log:
         log.write("train", 5, nll=2.5)
         log.sample(5, "a dog", "ein Hund", "eine Katze")
     lines = [json.loads(line) for line in run.log.read_text(encoding="utf-8").splitlines()]
@@ -74,10 +76,10 @@ def test_numbers_go_to_the_log_and_the_curves(run: RunFolder) -> None:
 
 
 def test_curves_of_a_resumed_run_have_every_step_once(run: RunFolder) -> None:
-    with Log(run, ALONE, 0, 10) as log:
+    with Log(run, ALONE, 0, TEN_STEPS) as log:
         for step in (2, 4, 6):
             log.write("train", step, nll=1.0)
-    with Log(run, ALONE, 4, 10) as log:  # the state was of step 4
+    with Log(run, ALONE, 4, TEN_STEPS) as log:  # the state was of step 4
         for step in (6, 8):
             log.write("train", step, nll=2.0)
     assert scalars(run, "train/nll") == [(2, 1.0), (4, 1.0), (6, 2.0), (8, 2.0)]
@@ -97,7 +99,7 @@ def test_a_terminal_gets_a_bar(
     run: RunFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with Log(run, ALONE, 4, 10) as log:
+    with Log(run, ALONE, 4, TEN_STEPS) as log:
         log.step(100)
         log.write("train", 5, nll=2.5, tokens_per_second=1234.0)
     shown = capsys.readouterr().err
@@ -105,10 +107,25 @@ def test_a_terminal_gets_a_bar(
     assert "nll=2.5, tokens_per_second=1234" in shown
 
 
+def test_a_file_gets_a_line_in_twenty_seconds_with_the_smaller_of_both_times_left(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("train.runs.log_writer.SHOWN_EVERY", 20)
+    monkeypatch.setattr("train.runs.log_writer.time.perf_counter", lambda: now)
+    with Log(run, ALONE, 0, TEN_STEPS) as log:
+        for step, now in enumerate((101.0, 102.0, 121.0, 139.0, 141.0), 1):
+            assert log.is_due() == (now - 100 >= 20)
+            log.write("train", step, nll=2.5, seconds_per_step=3.0, hours=40 / 3600)
+    shown = capsys.readouterr().err.splitlines()
+    assert [line.split(":")[0] for line in shown] == ["train 1/10", "train 3/10", "train 5/10"]
+    assert [line.split(", ")[-1] for line in shown] == ["00:20 left", "00:20 left", "00:15 left"]
+
+
 def test_the_pace_counts_from_the_last_call(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, 2.0, 2.0, 7.0, 7.0])
     monkeypatch.setattr("train.runs.log_writer.time.perf_counter", lambda: next(clock))
-    with Log(run, ALONE, 0, 10) as log:
+    with Log(run, ALONE, 0, TEN_STEPS) as log:
         log.step(100)
         log.step(300)
         assert log.pace() == {"tokens_per_second": 200.0, "seconds_per_step": 1.0}
@@ -117,7 +134,7 @@ def test_the_pace_counts_from_the_last_call(run: RunFolder, monkeypatch: pytest.
 
 
 def test_only_the_first_process_logs(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    with Log(run, World(torch.device("cpu"), rank=1, size=2), 0, 10) as log:
+    with Log(run, World(torch.device("cpu"), rank=1, size=2), 0, TEN_STEPS) as log:
         log.step(100)
         log.write("train", 5, nll=2.5)
         log.print("hello")

@@ -1,6 +1,7 @@
 """A CPU run that is killed and resumed ends with the same bits as an uninterrupted one."""
 
 import json
+import math
 import os
 import runpy
 import shutil
@@ -20,7 +21,9 @@ from torch import Tensor
 
 import core.decoding.limits
 import train.loop
+import train.runs.log_writer
 from tests.train.conftest import Fit
+from train.runs.run_folder import RunFolder
 
 TIMES = ("tokens_per_second", "seconds_per_step", "hours")
 
@@ -127,7 +130,7 @@ def test_a_killed_process_resumes_to_the_same_bits(
 
 def run_module(arguments: list[str]) -> None:
     """`python -m train`, in this process, with a line of the log for every fifth step."""
-    train.loop.LOG_EVERY = 5
+    train.loop.LOG_EVERY, train.runs.log_writer.SHOWN_EVERY = 5, math.inf
     core.decoding.limits.MAX_EXTRA_TOKENS = 1  # the fixture that limits samples is not in this process
     sys.argv = ["train", *arguments]
     runpy.run_module("train", run_name="__main__")
@@ -156,9 +159,11 @@ def test_a_stopped_run_saves_its_state_and_resumes_to_the_same_bits(
 
     monkeypatch.setattr(train.loop.Training, "advance", stop)
     with pytest.raises(
-        train.loop.StoppedError, match="stopped after step 2 of 4: run the same command to resume"
+        train.loop.StoppedError,
+        match=r"stopped after step 2 of 4: run the same command to resume\. The last snapshot is .*2",
     ) as stopped:
         run_fit(tmp_path / "stopped", **settings)
+    RunFolder(tmp_path / "stopped").snapshot(2).unlink()  # which the whole run has not
     assert stopped.value.signal_number == signal.SIGTERM
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     monkeypatch.setattr(train.loop.Training, "advance", advance)

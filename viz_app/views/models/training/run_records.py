@@ -13,7 +13,8 @@ from viz_app.language import tr
 from viz_app.session import model_paths, models
 from viz_app.views.models.training.run_facts import RunRecordError, checked_facts
 
-IN_PROGRESS_SECONDS = 300.0  # seconds since its last line for which a run counts as in progress
+LATE_LINES = 5  # times the seconds of its own lines for which a run that writes nothing counts as in progress
+LEAST_SECONDS = 60.0
 LOG, RECIPE = "log.jsonl", "recipe.json"
 MAX_LOG_BYTES, MAX_TEXT_BYTES = 2**24, 2**20  # of a log; of any other file
 
@@ -49,8 +50,15 @@ class Run:
 
     @property
     def is_in_progress(self) -> bool:
-        """Whether the run is not at its end and has written something lately."""
-        return self.age < IN_PROGRESS_SECONDS and self.last_step is not None and self.step < self.last_step
+        """Whether the run is not at its end and has written something lately, by its own pace."""
+        return self.age < self._patience and self.last_step is not None and self.step < self.last_step
+
+    @property
+    def _patience(self) -> float:
+        """Seconds without a line after which the run counts as stopped."""
+        steps = [(line["step"], line.get("seconds_per_step", 0.0)) for line in self.lines if line["kind"] == "train"]
+        (before, _), (last, seconds) = ([(0, 0.0)] * 2 + steps)[-2:]
+        return max(LEAST_SECONDS, LATE_LINES * (last - before) * seconds)
 
 
 def shipped_run(model: models.Model) -> Run:

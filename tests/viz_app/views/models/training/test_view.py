@@ -314,12 +314,17 @@ def test_a_log_of_all_runs_of_a_training_says_where_they_began() -> None:
 
 def test_a_run_counts_as_in_progress_while_it_writes(run: Path) -> None:
     assert run_records.run_in(run).is_in_progress
-    for seconds in (-2 * run_records.IN_PROGRESS_SECONDS, 2 * run_records.IN_PROGRESS_SECONDS):
+    for seconds in (-2 * run_records.LEAST_SECONDS, 2 * run_records.LEAST_SECONDS):
         written = time.time() + seconds  # later than now if the clock was set back
         os.utime(run / "log.jsonl", (written, written))
         found = run_records.run_in(run)
         assert found.age > 0
         assert not found.is_in_progress
+    slow = {"kind": "train", "nll": 1.0, "seconds_per_step": 60.0}
+    lines = [json.dumps(slow | {"step": step}) for step in (1, 2)]
+    (run / "log.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    os.utime(run / "log.jsonl", (time.time() - 120, time.time() - 120))
+    assert run_records.run_in(run).is_in_progress  # it writes a line a minute
 
 
 def test_the_runs_of_a_folder_of_runs(run: Path, tmp_path: Path) -> None:
