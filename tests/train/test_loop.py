@@ -12,8 +12,8 @@ import pytest
 import torch
 
 import train.loop
-import train.runs.training_state
 import train.runs.checkpointing
+import train.runs.training_state
 from core.formats.checkpoint import load_checkpoint
 from core.model import Transformer
 from core.model.preset_configs import PRESETS
