@@ -72,8 +72,8 @@ export function drawCurves(root, data) {
       const wide = BAR * (x(pitch({ shape, points })) - x(0));
       for (const point of shape === "bars" ? points : []) {
         if (!point) continue;
-        const top = y(point[1]);
-        const bar = vector("rect", { x: x(point[0]) - wide / 2, y: top, width: wide, height: y(0) - top });
+        const [top, bottom] = [Math.max(point[1], 0), Math.min(point[1], 0)].map(y);
+        const bar = vector("rect", { x: x(point[0]) - wide / 2, y: top, width: wide, height: bottom - top });
         bar.style.fill = ink;
         svg.append(bar);
       }
