@@ -32,7 +32,7 @@ from torch import Tensor
 from core.analysis.agreement import require_agreement
 from core.analysis.attribution.logit_lexicon import Lexicon
 from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWrite, LogitTrace, trace_logits
-from core.analysis.declaration import Analysis, Columns, PicturedResult, option
+from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, option
 from core.analysis.linear_norm import FrozenNorm
 from core.analysis.pictures import Bars, Cell, Grid, Series, effect_cells, effect_ends, effect_limit
 from core.analysis.predicted_position import check_position
@@ -270,13 +270,9 @@ class LogitAttribution(PicturedResult):
         )
 
     def summary(self) -> str:
-        """The sum of the terms beside the model's logit."""
-        other = self.piece(self.against) if isinstance(self.against, int) else self.against
-        minus = f" minus {other}" if other else ""
-        return (
-            f"token {self.position + 1}, {self.piece(self.token)}{minus}: the terms sum to "
-            f"{self.total:.6f}, the logit is {self.logit:.6f} (gap {self.gap:.1g})"
-        )
+        """The answer, and the sum of the terms beside the model's logit."""
+        sums = f"the terms sum to {self.total:.6f}, the logit is {self.logit:.6f} (gap {self.gap:.1g})"
+        return f"{self.answer(FIRST)}\n{sums}"
 
 
 @torch.inference_mode()

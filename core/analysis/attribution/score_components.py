@@ -216,15 +216,10 @@ class ScoreComponents(PicturedResult):
         )
 
     def summary(self) -> str:
-        """The score beside the sums."""
-        other = "the mean over all visible keys"
-        if self.instead_of is not None:
-            other = f"that of {self.instead_of + 1}:{self.key_tokens[self.instead_of]}"
+        """The answer, and the score beside the sums."""
         return (
-            f"{self.head}, from {self.query + 1}:{self.query_tokens[self.query]} to "
-            f"{self.key + 1}:{self.key_tokens[self.key]}, weight {self.weights[self.key]:.3f}: the score minus {other} "
-            f"is {self.score:+.6f}; the parts of the key sum to {self.total('key'):+.6f}, those of the query to "
-            f"{self.total('query'):+.6f}"
+            f"{self.answer()} The parts of the key sum to {self.total('key'):+.6f}, those of the query to "
+            f"{self.total('query'):+.6f}; the model's score is {self.score:+.6f}."
         )
 
 

@@ -356,4 +356,4 @@ def test_the_command_prints_the_table(tiny_checkpoint: Path, capsys: pytest.Capt
     assert [row["part"] for row in rows] == columns["part"]
     assert [float(row["contribution"]) for row in rows] == pytest.approx(columns["contribution"])
     assert {row["side"] for row in rows} == {"key", "query"}
-    assert f"the score minus that of 4:{found.key_tokens[3]} is {found.score:+.6f}" in output.err
+    assert f"{found.answer()} The parts of the key sum to {found.score:+.6f}" in output.err
