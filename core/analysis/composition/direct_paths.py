@@ -18,9 +18,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.analysis.composition.edges import EMBEDDINGS, Input, Node, SubLayerPlace, norm_of, place_of, sublayers
+from core.analysis.composition.edges import Input, Node, SubLayerPlace, norm_of, place_of, sublayers
 from core.analysis.composition.replacement import Replacement
-from core.analysis.heads.head import head_matrices
 from core.analysis.interventions.continued_runs import block_of
 from core.analysis.interventions.pair_runs import PairRuns, component_modules, component_place
 from core.model import KeysValues, MultiHeadAttention, Transformer
@@ -156,18 +155,3 @@ def sender_changes(
             change = change * here[:, None]
         rows.append(change)
     return {index: torch.stack(rows)}
-
-
-def all_changes(run: Replacement, model: Transformer, side: Stack) -> Changes:
-    """One scenario in which every sender of a side is replaced at all positions."""
-    embedding = run.change(model, Node(EMBEDDINGS[side]))
-    changes = {-1: embedding[None]}
-    for index, place in enumerate(sublayers(run.runs, side)):
-        own, other = run.runs.outputs[place]
-        if place.component in KINDS:
-            heads = run.runs.of_heads(*place)
-            matrices = head_matrices(attention_of(model, place))
-            changes[index] = torch.einsum("lhv,dhv->ld", heads[1] - heads[0], matrices)[None]
-        else:
-            changes[index] = (other - own)[None]
-    return changes

@@ -1,6 +1,5 @@
 """Nodes of the graph of direct paths, and the edges that exist between them."""
 
-from collections.abc import Iterator
 from typing import Literal, NamedTuple, get_args
 
 from torch import nn
@@ -9,7 +8,7 @@ from core.analysis.interventions.continued_runs import block_of
 from core.analysis.interventions.pair_runs import Component, PairRuns, side_of
 from core.model import Transformer
 from core.text.phrases import Number, Phrase, listed, marked
-from core.trace import KINDS, STACKS, Head, Kind, Stack
+from core.trace import KINDS, Head, Kind, Stack
 
 NodePart = Literal[
     "source",
@@ -122,31 +121,6 @@ def place_of(node: Node) -> SubLayerPlace | None:
         return None
     component: Component = next(each for each in get_args(Component) if each == node.part)
     return SubLayerPlace(component, node.layer)
-
-
-def possible_edges(runs: PairRuns) -> Iterator[Edge]:
-    """Every edge that exists, by sender.
-
-    A sender reaches everything that its own side computes after its sub-layer, and a sender in the encoder also the
-    keys and values of all cross-attention; nothing else reads it directly.
-    """
-    for side in STACKS:
-        steps = sublayers(runs, side)
-        for index, senders in enumerate([[Node(EMBEDDINGS[side])], *(nodes_of(runs, place) for place in steps)]):
-            for sender in senders:
-                for place in steps[index:]:
-                    yield from _into(runs, sender, place, ("query",) if place.component == "cross" else INPUTS[:3])
-                if side == "decoder":
-                    yield Edge(sender, Node("logit"), "input")
-                else:
-                    for place in sublayers(runs, "decoder"):
-                        if place.component == "cross":
-                            yield from _into(runs, sender, place, ("key", "value"))
-
-
-def _into(runs: PairRuns, sender: Node, place: SubLayerPlace, inputs: tuple[Input, ...]) -> Iterator[Edge]:
-    of_place: tuple[Input, ...] = inputs if place.component in KINDS else ("input",)
-    return (Edge(sender, receiver, which) for receiver in nodes_of(runs, place) for which in of_place)
 
 
 def sender_side(node: Node) -> Stack:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -16,7 +16,6 @@ from core.model import Transformer
 from core.translator import Translator
 
 ReplacedBy = Literal["mean", "zero", "sentence"]
-REPLACED_BY: tuple[ReplacedBy, ...] = get_args(ReplacedBy)
 
 
 @dataclass(frozen=True)

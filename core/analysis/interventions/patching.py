@@ -37,7 +37,6 @@ from core.model import Transformer
 from core.trace import Edit, Kind, Stack, edit
 
 Into = Literal["corrupted", "clean"]  # the base; the other run is the donor
-INTO: tuple[Into, ...] = ("corrupted", "clean")
 PATCHED_TOKENS = 1024  # of a batch of patched runs
 
 

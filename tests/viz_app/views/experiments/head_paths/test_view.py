@@ -3,8 +3,8 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.analysis.composition.edge_effects import exact_effects
-from core.analysis.composition.edges import Edge, Node, possible_edges
+from core.analysis.composition.edge_effects import estimated_edges, exact_effects
+from core.analysis.composition.edges import Edge, Node
 from core.analysis.composition.replacement import record_replacement
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import job_control
@@ -44,7 +44,7 @@ def test_edges_are_estimated_measured_and_checked(start: Start) -> None:
     run = record_replacement(about.model.translator, TEXT, about.hypothesis.token_ids, 2)
     assert found.job.finished
     assert found.job.done == found.job.total
-    assert {each.edge for each in found.found.edges} == set(possible_edges(run.runs))
+    assert {each.edge for each in found.found.edges} == {each.edge for part in estimated_edges(run) for each in part}
     edges = list(found.found.effects)
     assert list(found.found.effects.values()) == pytest.approx(
         exact_effects(run, [(edge, None) for edge in edges]).tolist(), abs=1e-4
