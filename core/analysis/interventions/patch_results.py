@@ -159,7 +159,7 @@ class PatchedComponents(PatchedPairs):
         return tuple(self._of_side(side) for side in STACKS)
 
     def _of_side(self, side: Stack) -> Grid:
-        columns = self._columns(side)
+        columns = self.columns(side)
         shares = torch.cat(
             [self.effects[each].moved(self.into) for each in components_of(side)]
         )  # [columns, positions]
@@ -172,16 +172,13 @@ class PatchedComponents(PatchedPairs):
             **self.scaled(),
         )
 
-    def _columns(self, side: Stack) -> list[tuple[Component, int]]:
+    def columns(self, side: Stack) -> list[tuple[Component, int]]:
+        """Component and layer of each column of the grid of a side."""
         return [(each, layer) for each in components_of(side) for layer in range(len(self.effects[each].values))]
-
-    def cell_at(self, side: Stack, place: tuple[int, int]) -> PatchedCell:
-        """What a cell of the grid of a side is, by its row and column."""
-        return PatchedCell(*self._columns(side)[place[1]], place[0])
 
     def place_of(self, cell: PatchedCell) -> tuple[int, int]:
         """The row and the column of a cell in the grid of its side."""
-        return cell.position, self._columns(side_of(cell.component)).index((cell.component, cell.layer))
+        return cell.position, self.columns(side_of(cell.component)).index((cell.component, cell.layer))
 
     def share(self, cell: PatchedCell) -> float:
         """The share of the difference that a patch makes; NaN where not measured yet."""

@@ -40,12 +40,13 @@ def test_every_patch_has_its_cell(found: PatchedComponents) -> None:
     for side, grid in zip(STACKS, found.pictures(), strict=True):
         assert [name for name, _ in grid.groups] == [GROUPS[each] for each in COMPONENTS if side_of(each) == side]
         selected = PatchedCell(components_of(side)[1], 1, 2)
-        assert found.cell_at(side, found.place_of(selected)) == selected
+        columns, (position, column) = found.columns(side), found.place_of(selected)
+        assert PatchedCell(*columns[column], position) == selected
         for row, (_, cells) in enumerate(grid.rows):
             assert len(cells) == len(grid.columns)
             for column, cell in enumerate(cells):
-                place = found.cell_at(side, (row, column))
-                share = float(found.effects[place.component].recovered[place.layer, place.position])
+                component, layer = columns[column]
+                share = float(found.effects[component].recovered[layer, row])
                 assert cell is not None
                 assert cell.says == f"{share:+.3f}"
 

@@ -1,14 +1,15 @@
 """Patching: what carries the difference between two sentences to the next token."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from core.analysis.interventions.pair_runs import side_of
+from core.analysis.interventions.pair_runs import Component, side_of
 from core.analysis.interventions.patch_results import LEGENDS, PatchedCell, PatchedComponents
 from core.analysis.interventions.path_patching import Receiver
-from core.analysis.pictures_data import Mark
+from core.analysis.pictures_data import Mark, Place
 from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable
 from core.capture import KINDS, Kind
@@ -146,8 +147,8 @@ def components(patched: Patching) -> None:
             st.markdown(title)
         here = cell if cell is not None and side == side_of(cell.component) else None
 
-        def select(place: tuple[int, int], side: Stack = side) -> None:
-            session_object(PatchingSelection).select_cell(result.cell_at(side, place))
+        def select(place: Place, columns: Sequence[tuple[Component, int]] = result.columns(side)) -> None:
+            session_object(PatchingSelection).select_cell(PatchedCell(*columns[place[1]], place[0]))
 
         title = f"{tr(name)}: {tr(LEGENDS[result.into])}"
         drawn(f"patching-{side}", recorded, title, number, here and result.place_of(here), on_place=select)
