@@ -68,6 +68,11 @@ class MinimalPair:
         )
 
 
+def first_proposal(pairs: Sequence[MinimalPair]) -> str:
+    """Text of a proposal, by preference one with another noun; "" if there is none."""
+    return next((pair.text for pair in sorted(pairs, key=lambda pair: pair.contrast != "noun")), "")
+
+
 def minimal_pairs(translator: Translator, text: str) -> list[MinimalPair]:
     """Propose sentences of equal length in tokens, in the order of the words.
 

@@ -11,7 +11,7 @@ from core.analysis.composition.edge_effects import EdgeFlow, edge_flow, exact_ef
 from core.analysis.composition.edges import INPUTS, Edge, Input, Node, NodePart, sender_side
 from core.analysis.composition.replacement import ReplacedBy, Replacement, record_replacement
 from core.analysis.composition.survey import Survey, num_steps, survey, survey_steps
-from core.analysis.interventions.minimal_pairs import minimal_pairs
+from core.analysis.interventions.minimal_pairs import first_proposal, minimal_pairs
 from core.analysis.interventions.pair_runs import Metric
 from core.analysis.recorded_call import Call
 from viz_app.controls.predicted_token import alternative_box, alternatives, metric_box, token_box
@@ -101,8 +101,7 @@ class SurveySlot(JobSlot[QuestionSurvey]):
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
 def proposal(model: Model, source: str) -> str:
     """Return a proposal for the second sentence, "" if there is none."""
-    pairs = minimal_pairs(model.translator, source)
-    return next((pair.text for pair in pairs if pair.contrast == "noun"), pairs[0].text if pairs else "")
+    return first_proposal(minimal_pairs(model.translator, source))
 
 
 def question_boxes(about: Reading) -> tuple[EdgeQuestion, int]:

@@ -8,7 +8,13 @@ from typing import TypeVar
 
 import streamlit as st
 
-from core.analysis.interventions.minimal_pairs import CONTRASTS, MinimalPair, PairContrast, minimal_pairs
+from core.analysis.interventions.minimal_pairs import (
+    CONTRASTS,
+    MinimalPair,
+    PairContrast,
+    first_proposal,
+    minimal_pairs,
+)
 from core.analysis.interventions.pair_runs import Metric
 from core.analysis.interventions.patching import Into
 from core.analysis.tokens.words import readable
@@ -71,8 +77,7 @@ def sentence_box(about: Reading) -> tuple[str, list[MinimalPair]]:
     """Select the second sentence, "" if there is none, and return it with other proposals for the same words."""
     source = about.translation.source
     proposed = proposals(about.model, source)
-    first = next((pair for pair in proposed if pair.contrast == "noun"), proposed[0] if proposed else None)
-    CORRUPTED.preset_for((about.model.digest, source), lambda: first.text if first else "")
+    CORRUPTED.preset_for((about.model.digest, source), lambda: first_proposal(proposed))
     few, more = few_and_more(proposed)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="proposals"):
         text = CORRUPTED.draw(
