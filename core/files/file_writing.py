@@ -109,7 +109,12 @@ def check_folder_of(path: Path) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write text in UTF-8 atomically, see `write_atomically`."""
-    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file atomically, see `write_atomically`."""
+    write_atomically(path, lambda temporary: temporary.write_bytes(content))
 
 
 def file_digest(path: Path) -> str:

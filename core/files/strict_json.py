@@ -17,6 +17,11 @@ def json_text(value: object, **layout: Any) -> str:
     return json.dumps(value, allow_nan=False, **layout)
 
 
+def readable_json(value: object) -> str:
+    """Write JSON for people to read, see `json_text`."""
+    return json_text(value, indent=2, ensure_ascii=False)
+
+
 def json_object(data: str | bytes) -> dict[str, Any]:
     """Parse a JSON object, in memory and time proportional to its length.
 

@@ -14,7 +14,7 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from core.files.strict_json import json_text
+from core.files.strict_json import readable_json
 from core.formats.checkpoint import Checkpoint
 from core.formats.huggingface import ACTIVATIONS
 from core.formats.marian_huggingface import BIAS, OUTPUT, SHARED, SOURCE, TARGET
@@ -216,4 +216,4 @@ def _tokenizer_files(tokenizer: Tokenizer) -> dict[str, bytes]:
 
 
 def _json(values: dict[str, Any]) -> bytes:
-    return f"{json_text(values, indent=2, ensure_ascii=False)}\n".encode()
+    return f"{readable_json(values)}\n".encode()

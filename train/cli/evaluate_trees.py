@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from core.files.file_writing import write_text
-from core.files.strict_json import json_text
+from core.files.strict_json import readable_json
 from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parser
 from core.translator import Translator
 from train.card import record_scores
@@ -37,6 +37,6 @@ def _evaluate_trees(options: argparse.Namespace) -> None:
     score, parses = evaluate_trees(parser, options.trees.name, gold, options.beam_size, options.length_penalty)
     if options.write:
         write_text(options.write, "".join(f"{line}\n" for line in with_tags(parses, gold)))
-    print(json_text(score.facts(), indent=2, ensure_ascii=False) if options.json else score)
+    print(readable_json(score.facts()) if options.json else score)
     if options.record:
         record_scores(options.checkpoint, [score])

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from core.files.number_range import FROM_1
-from core.files.strict_json import json_text
+from core.files.strict_json import readable_json
 from train.cli.shared_options import DEFAULT, Commands, command_parser
 from train.data.filters import RATIOS, Filters
 from train.data.parallel_text import TEXT_FORMATS, ParallelText
@@ -145,7 +145,7 @@ def _prepare(options: argparse.Namespace) -> None:
         ),
         overwrite=options.overwrite,
     )
-    print(json_text(manifest, indent=2, ensure_ascii=False))
+    print(readable_json(manifest))
 
 
 def _repetitions(items: list[str]) -> dict[str, int]:

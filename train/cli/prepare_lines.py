@@ -5,7 +5,7 @@ from pathlib import Path
 
 from core.files.number_range import FROM_1, SEEDS
 from core.files.shipped_files import shipped_checkpoint
-from core.files.strict_json import json_text
+from core.files.strict_json import readable_json
 from core.model.preset_configs import PRESETS
 from train.cli.shared_options import DEFAULT, Commands, command_parser
 from train.data.line_pictures import prepare_lines
@@ -42,4 +42,4 @@ def _prepare_lines(options: argparse.Namespace) -> None:
     manifest = prepare_lines(
         options.folder, options.words_from, options.lines, options.held_out, patch_size, options.seed, options.overwrite
     )
-    print(json_text(manifest, indent=2, ensure_ascii=False))
+    print(readable_json(manifest))

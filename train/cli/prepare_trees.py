@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from core.files.number_range import FROM_1
-from core.files.strict_json import json_text
+from core.files.strict_json import readable_json
 from train.cli.shared_options import DEFAULT, Commands, command_parser
 from train.data.parallel_text import TEXT_FORMATS
 from train.data.token_shards import DataError
@@ -75,7 +75,7 @@ def _prepare_trees(options: argparse.Namespace) -> None:
     manifest = prepare_trees(
         options.folder, _parts(options), options.vocab_size, options.phrases, options.leaves, options.overwrite
     )
-    print(json_text(manifest, indent=2, ensure_ascii=False))
+    print(readable_json(manifest))
 
 
 def _parts(options: argparse.Namespace) -> dict[str, Treebank]:

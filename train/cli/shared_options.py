@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
-from core.files.strict_json import json_text
+from core.files.strict_json import readable_json
 from core.inference.device import DEVICE_HELP
 from train.card import RecordedScore, record_scores
 from train.recipe import HELP, RANGES, Recipe
@@ -47,7 +47,7 @@ def add_evaluation_options(
 def finish_evaluation(options: argparse.Namespace, scores: Sequence[RecordedScore]) -> None:
     """Print all scores as JSON and record them, as far as that is requested."""
     if options.json:
-        print(json_text([score.facts() for score in scores], indent=2, ensure_ascii=False))
+        print(readable_json([score.facts() for score in scores]))
     if options.record:
         record_scores(options.checkpoint, scores)
 

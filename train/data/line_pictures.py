@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from core.files.file_writing import write_text, writing
 from core.files.number_range import FROM_1
-from core.files.strict_json import json_text
+from core.files.strict_json import readable_json
 from core.formats.checkpoint import load_checkpoint
 from core.images.patches import Pixels, to_patches
 from core.images.picture import PictureError, ink
@@ -103,7 +103,7 @@ def prepare_lines(
         "fonts": {"train": TRAINING_FONTS, "held_out": HELD_OUT_FONTS},
         "train": dict(zip(("pairs", "source_tokens", "target_tokens"), counts["train"], strict=True)),
     }
-    text = json_text(manifest, indent=2, ensure_ascii=False)
+    text = readable_json(manifest)
     texts = sorted(path.name for path in folder.glob("*.txt"))
     write_checksums(folder, ["tokenizer.model", *texts], {MANIFEST: text.encode()})
     write_text(folder / MANIFEST, text)

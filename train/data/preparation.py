@@ -19,8 +19,8 @@ import numpy as np
 from tqdm import tqdm
 
 from core.files.console import show
-from core.files.file_writing import NotWrittenError, write_atomically
-from core.files.strict_json import json_text, read_json
+from core.files.file_writing import NotWrittenError, write_bytes, write_text
+from core.files.strict_json import json_text, read_json, readable_json
 from core.formats.checkpoint import load_checkpoint
 from core.formats.opening import is_safetensors
 from core.text import text_normalization
@@ -80,10 +80,10 @@ def prepare(folder: Path, wanted: Preparation, *, overwrite: bool = False) -> di
             "train": counts,
             "valid": valid_counts,
         }
-        _write_json(work / SETTINGS, settings)
+        write_text(work / SETTINGS, readable_json(settings))
         written = ("tokenizer.model", SETTINGS, *(f"valid.{side}.txt" for side in SIDES))
-        write_checksums(work, written, {MANIFEST: _json(manifest)})
-        _write_json(work / MANIFEST, manifest)
+        write_checksums(work, written, {MANIFEST: readable_json(manifest).encode()})
+        write_text(work / MANIFEST, readable_json(manifest))
         return _finish(folder, work)
 
 
@@ -130,7 +130,7 @@ def _start(work: Path, request: dict[str, Any]) -> None:
     if not same:
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
-        _write_json(work / "request.json", request)
+        write_text(work / "request.json", readable_json(request))
 
 
 def _survey(work: Path, wanted: Preparation) -> tuple[dict[str, Any], np.ndarray]:
@@ -164,7 +164,7 @@ def _survey(work: Path, wanted: Preparation) -> tuple[dict[str, Any], np.ndarray
     }
     show(f"{len(keep):,} pairs read; left out: {_counted(pair_filter.dropped) or 'none'}")
     np.save(work / "times.npy", times.astype(np.uint8))
-    _write_json(work / "survey.json", survey)
+    write_text(work / "survey.json", readable_json(survey))
     return survey, times
 
 
@@ -226,7 +226,7 @@ def _tokenizer(
             wanted.vocab_size,
             symbols=wanted.symbols,
         )
-    write_atomically(path, lambda temporary: _write_bytes(temporary, pieces.to_bytes()))
+    write_bytes(path, pieces.to_bytes())
     return pieces
 
 
@@ -248,7 +248,7 @@ def _write_tokens(
             else:
                 _append(writer, pieces, chunk, times[start : start + CHUNK])
             writer.flush()
-            _write_json(progress, {"read": start + len(chunk), "counts": writer.counts})
+            write_text(progress, readable_json({"read": start + len(chunk), "counts": writer.counts}))
     return dict(zip(COUNTS, writer.counts, strict=True))
 
 
@@ -324,15 +324,3 @@ def _names(text: ParallelText) -> str:
 
 def _counted(counts: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
-
-
-def _write_json(path: Path, content: Any) -> None:
-    write_atomically(path, lambda temporary: _write_bytes(temporary, _json(content)))
-
-
-def _write_bytes(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
-
-
-def _json(content: Any) -> bytes:
-    return json_text(content, indent=2, ensure_ascii=False).encode()

@@ -25,7 +25,7 @@ import torch
 
 from core.files.console import command_line
 from core.files.damaged_archives import DAMAGE
-from core.files.file_writing import NotWrittenError, reading, write_atomically
+from core.files.file_writing import NotWrittenError, reading, write_atomically, write_bytes
 from core.files.runlog import parse_line
 from train.runs.run_record import RunFolderError, RunRecord
 from train.runs.state_file import load_state, save_state
@@ -122,7 +122,7 @@ class RunFolder:
             except ValueError as error:
                 raise RunFolderError(f"{error}: mend or remove this line, and run the same command again") from error
         content = b"".join(line + b"\n" for line in kept)
-        write_atomically(self.log, lambda temporary: temporary.write_bytes(content))
+        write_bytes(self.log, content)
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from core.files.file_writing import write_text
-from core.files.strict_json import json_text, read_json
+from core.files.strict_json import json_text, read_json, readable_json
 from core.model.config import TransformerConfig
 from train.recipe import CHANGEABLE, Recipe, TrainingPrecision
 from train.runs.provenance import commit, portable
@@ -140,7 +140,7 @@ class RunRecord:
         return record
 
     def _write(self, record: dict[str, Any]) -> None:
-        write_text(self.path, json_text(record, indent=2, ensure_ascii=False))
+        write_text(self.path, readable_json(record))
 
 
 def _differing(record: dict[str, Any], settings: RunSettings) -> list[str]:
