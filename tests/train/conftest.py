@@ -22,6 +22,11 @@ from train.recipe import Recipe, recipe_for
 Fit = Callable[..., Transformer]
 
 
+def contents(folder: Path) -> dict[Path, bytes]:
+    """All files below a folder."""
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory, parallel_text: list[tuple[str, str]]) -> Path:
     """Output of `prepare`: 16 of the shared sentences for training, 4 short ones for validation. Do not modify it.

@@ -25,17 +25,13 @@ import train.data.preparation
 import train.loop
 from core.cli.file_translation import lines
 from core.cli.file_translation.job_output import progress_path
+from tests.train.conftest import contents
 from tests.train.runs.test_resume import TIMES, Contents, assert_same_run
 from train.runs.run_folder import RunFolder
 
 KILLS = int(os.environ.get("KILLS", "1"))  # of each command
 SIGNAL = signal.Signals[os.environ.get("KILL_SIGNAL", "SIGKILL")]
 YEAR = 365 * 24 * 3600.0
-
-
-def contents(folder: Path) -> dict[Path, bytes]:
-    """All files below a folder."""
-    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def assert_same_files(one: Path, other: Path) -> None:

@@ -16,6 +16,7 @@ from core.formats.checkpoint import load_checkpoint
 from core.model.preset_configs import PRESETS
 from core.text.text_normalization import VERSION
 from core.text.tokenizer import SentencePieceTokenizer
+from tests.train.conftest import contents
 from train.__main__ import main
 from train.data.filters import Filters
 from train.data.parallel_text import ParallelText
@@ -36,6 +37,11 @@ def text(folder: Path, name: str, pairs: Pairs) -> ParallelText:
     return ParallelText(files[:1], files[1:])
 
 
+def prepared_from(folder: Path, texts: Texts, overwrite: bool = False, **changes: Any) -> dict[str, Any]:
+    """Prepare texts with a vocabulary of 400 unless that is changed, and return the manifest."""
+    return prepare(folder, Preparation(*texts, **{"vocab_size": 400, **changes}), overwrite=overwrite)
+
+
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Texts:
     folder = tmp_path_factory.mktemp("texts")
@@ -46,7 +52,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Tex
 def finished(tmp_path_factory: pytest.TempPathFactory, texts: Texts) -> Path:
     """The texts prepared with a vocabulary of 400. Do not modify it: copy it."""
     folder = tmp_path_factory.mktemp("finished") / "data"
-    prepare(folder, Preparation(*texts, vocab_size=400))
+    prepared_from(folder, texts)
     return folder
 
 
@@ -59,7 +65,7 @@ def decoded(folder: Path, part: str) -> Pairs:
 
 def test_tokens_decode_to_the_text(tmp_path: Path, texts: Texts, parallel_text: Pairs) -> None:
     folder = tmp_path / "data"
-    manifest = prepare(folder, Preparation(*texts, vocab_size=400))
+    manifest = prepared_from(folder, texts)
     assert decoded(folder, "train") == parallel_text[:16]
     assert decoded(folder, "valid") == parallel_text[16:]
     assert (folder / "valid.target.txt").read_text(encoding="utf-8").splitlines() == [
@@ -94,9 +100,7 @@ def test_training_reads_the_tokens_that_translation_reads(
         (f"\ufeff {source}\u2028 ".replace(" a ", "  a\u00a0"), f"\t{target.replace(' ', ' ' * 3)}\r")
         for source, target in parallel_text
     ]
-    manifest = prepare(
-        tmp_path / "data", Preparation(text(tmp_path, "t", strange[:16]), text(tmp_path, "v", strange[16:]), 400)
-    )
+    manifest = prepared_from(tmp_path / "data", (text(tmp_path, "t", strange[:16]), text(tmp_path, "v", strange[16:])))
     assert manifest["text_normalization"] == VERSION
     assert decoded(tmp_path / "data", "train") == parallel_text[:16]
     for name in ("valid.source.txt", "valid.target.txt", "tokenizer.model"):
@@ -120,7 +124,7 @@ def test_text_of_another_normalization_is_named(tmp_path: Path, finished: Path, 
         (folder / name).write_text(json.dumps(facts), encoding="utf-8")
     assert "prepared with white space as it stands in the text" in Corpus.open(folder, config).note()
     with pytest.raises(DataError, match=r"prepared with another text_normalization \(0, not 1\)"):
-        prepare(folder, Preparation(*texts, vocab_size=400))
+        prepared_from(folder, texts)
     facts = read_manifest(folder) | {"text_normalization": VERSION + 1}
     (folder / "manifest.json").write_text(json.dumps(facts), encoding="utf-8")
     with pytest.raises(DataError, match=r"text of text_normalization 2, this Headlight knows up to 1: prepare it"):
@@ -130,9 +134,7 @@ def test_text_of_another_normalization_is_named(tmp_path: Path, finished: Path, 
 def test_labels_weigh_pairs(tmp_path: Path, texts: Texts, parallel_text: Pairs) -> None:
     labels = tmp_path / "labels"
     labels.write_text("news\n" * 2 + "talk\n" * 10 + "web\n" * 4, encoding="utf-8")
-    manifest = prepare(
-        tmp_path / "data", Preparation(*texts, vocab_size=400, labels=labels, repeat={"news": 3, "web": 0})
-    )
+    manifest = prepared_from(tmp_path / "data", texts, labels=labels, repeat={"news": 3, "web": 0})
     pairs = parallel_text
     assert decoded(tmp_path / "data", "train") == [pairs[0]] * 3 + [pairs[1]] * 3 + pairs[2:12]
     assert manifest["pairs_by_label"] == {"news": 2, "talk": 10, "web": 4}
@@ -144,15 +146,12 @@ def test_bpe_dropout_gives_each_pair_in_other_pieces(
 ) -> None:
     labels = tmp_path / "labels"
     labels.write_text("news\n" * 2 + "talk\n" * 14, encoding="utf-8")
-    manifest = prepare(
+    manifest = prepared_from(
         tmp_path / "data",
-        Preparation(
-            *texts,
-            vocab_size=400,
-            labels=labels,
-            repeat={"news": 2},
-            segmentation=Segmentation(bpe_dropout=0.3, segmentations=5),
-        ),
+        texts,
+        labels=labels,
+        repeat={"news": 2},
+        segmentation=Segmentation(bpe_dropout=0.3, segmentations=5),
     )
     assert sorted(decoded(tmp_path / "data", "train")) == sorted(parallel_text[:2] * 10 + parallel_text[2:16] * 5)
     assert (manifest["bpe_dropout"], manifest["segmentations"], manifest["train"]["pairs"]) == (0.3, 5, 90)
@@ -170,11 +169,8 @@ def test_bpe_dropout_needs_merges(tmp_path: Path, texts: Texts) -> None:
     characters = SentencePieceTokenizer.of_characters("abc ")
     (tmp_path / "characters.model").write_bytes(characters.to_bytes())
     with pytest.raises(ValueError, match="BPE-dropout needs a SentencePiece model of type bpe"):
-        prepare(
-            tmp_path / "data",
-            Preparation(
-                *texts, vocab_size=400, tokenizer=tmp_path / "characters.model", segmentation=Segmentation(0.1, 2)
-            ),
+        prepared_from(
+            tmp_path / "data", texts, tokenizer=tmp_path / "characters.model", segmentation=Segmentation(0.1, 2)
         )
 
 
@@ -194,9 +190,7 @@ def test_segmentations_out_of_range(bpe_dropout: float, segmentations: int, mess
 def test_pairs_left_out_are_counted(tmp_path: Path, texts: Texts, parallel_text: Pairs) -> None:
     pairs = [*parallel_text[:16], ("", "leer"), parallel_text[0], ("same", "same")]
     filters = Filters(duplicates=True, identical=True)
-    manifest = prepare(
-        tmp_path / "data", Preparation(text(tmp_path, "more", pairs), texts[1], vocab_size=400, filters=filters)
-    )
+    manifest = prepared_from(tmp_path / "data", (text(tmp_path, "more", pairs), texts[1]), filters=filters)
     assert manifest["dropped"] == {"empty": 1, "duplicate": 1, "identical": 1}
     assert manifest["pairs_read"] == 19
     assert decoded(tmp_path / "data", "train") == parallel_text[:16]
@@ -207,39 +201,32 @@ def test_the_tokenizer_of_a_checkpoint_is_used_whatever_its_name(
     tmp_path: Path, texts: Texts, tiny_checkpoint: Path, name: str
 ) -> None:
     shutil.copy(tiny_checkpoint, tmp_path / name)
-    prepare(tmp_path / "data", Preparation(*texts, vocab_size=7, tokenizer=tmp_path / name))
+    prepared_from(tmp_path / "data", texts, vocab_size=7, tokenizer=tmp_path / name)
     expected = load_checkpoint(tiny_checkpoint).tokenizer.to_bytes()
     assert (tmp_path / "data" / "tokenizer.model").read_bytes() == expected
 
 
 def test_a_given_tokenizer_is_used(tmp_path: Path, texts: Texts, tokenizer: SentencePieceTokenizer) -> None:
     (tmp_path / "given.model").write_bytes(tokenizer.to_bytes())
-    manifest = prepare(tmp_path / "data", Preparation(*texts, vocab_size=7, tokenizer=tmp_path / "given.model"))
+    manifest = prepared_from(tmp_path / "data", texts, vocab_size=7, tokenizer=tmp_path / "given.model")
     assert (tmp_path / "data" / "tokenizer.model").read_bytes() == tokenizer.to_bytes()
     assert (manifest["vocab_size"], manifest["tokenizer"]) == (400, "given.model")
     with pytest.raises(DataError, match="there is no tokenizer"):  # before the text is read
-        prepare(
+        prepared_from(
             tmp_path / "none",
-            Preparation(
-                ParallelText([tmp_path / "no.en"], [tmp_path / "no.de"]),
-                texts[1],
-                vocab_size=7,
-                tokenizer=tmp_path / "none.model",
-            ),
+            (ParallelText([tmp_path / "no.en"], [tmp_path / "no.de"]), texts[1]),
+            vocab_size=7,
+            tokenizer=tmp_path / "none.model",
         )
     (tmp_path / "text.model").write_text("no model", encoding="utf-8")
     with pytest.raises(ValueError, match="not a SentencePiece model"):
-        prepare(tmp_path / "none", Preparation(*texts, vocab_size=7, tokenizer=tmp_path / "text.model"))
+        prepared_from(tmp_path / "none", texts, vocab_size=7, tokenizer=tmp_path / "text.model")
 
 
 def test_chunks_change_nothing(tmp_path: Path, finished: Path, texts: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(train.data.preparation, "CHUNK", 3)
-    prepare(tmp_path / "chunks", Preparation(*texts, vocab_size=400))
+    prepared_from(tmp_path / "chunks", texts)
     assert contents(finished) == contents(tmp_path / "chunks")
-
-
-def contents(folder: Path) -> dict[Path, bytes]:
-    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 class Killed(BaseException):
@@ -255,8 +242,8 @@ def test_a_kill_at_any_write_leaves_a_finished_or_a_resumable_folder(
     """
     segmentation = Segmentation(bpe_dropout=0.1, segmentations=3)
     monkeypatch.setattr(train.data.preparation, "CHUNK", 6)
-    prepare(tmp_path / "whole", Preparation(*texts, vocab_size=400, segmentation=segmentation))
-    prepare(tmp_path / "old", Preparation(text(tmp_path, "old", parallel_text[4:12]), texts[1], vocab_size=400))
+    prepared_from(tmp_path / "whole", texts, segmentation=segmentation)
+    prepared_from(tmp_path / "old", (text(tmp_path, "old", parallel_text[4:12]), texts[1]))
     replace = os.replace
     for number in itertools.count(1):
         folder, calls = tmp_path / f"killed-{number}", itertools.count(1)
@@ -270,13 +257,13 @@ def test_a_kill_at_any_write_leaves_a_finished_or_a_resumable_folder(
         before = contents(folder)
         monkeypatch.setattr(os, "replace", die)
         try:
-            prepare(folder, Preparation(*texts, vocab_size=400, segmentation=segmentation), overwrite=True)
+            prepared_from(folder, texts, segmentation=segmentation, overwrite=True)
         except Killed:
             monkeypatch.setattr(os, "replace", replace)
             after = {path: content for path, content in contents(folder).items() if path.parts[0] != "unfinished"}
             if (folder / "manifest.json").exists():
                 assert after == before  # the old output, complete
-            prepare(folder, Preparation(*texts, vocab_size=400, segmentation=segmentation), overwrite=True)
+            prepared_from(folder, texts, segmentation=segmentation, overwrite=True)
             assert contents(folder) == contents(tmp_path / "whole")
         else:
             break
@@ -292,13 +279,13 @@ def test_resuming_does_not_repeat_finished_work(tmp_path: Path, texts: Texts, mo
     write_tokens = train.data.preparation._write_tokens
     monkeypatch.setattr(train.data.preparation, "_write_tokens", lambda *_: (_ for _ in ()).throw(Killed))
     with pytest.raises(Killed):
-        prepare(tmp_path / "data", Preparation(*texts, vocab_size=400))
+        prepared_from(tmp_path / "data", texts)
     monkeypatch.setattr(train.data.preparation, "_write_tokens", write_tokens)
-    prepare(tmp_path / "data", Preparation(*texts, vocab_size=400))
+    prepared_from(tmp_path / "data", texts)
     assert len(learned) == 1
     # with other options nothing old is used
     with pytest.raises(ValueError, match="no vocabulary of 7 pieces"):
-        prepare(tmp_path / "data", Preparation(*texts, vocab_size=7), overwrite=True)
+        prepared_from(tmp_path / "data", texts, vocab_size=7, overwrite=True)
 
 
 def test_bad_text_is_refused_and_leaves_no_finished_folder(tmp_path: Path, texts: Texts, parallel_text: Pairs) -> None:
@@ -313,16 +300,16 @@ def test_bad_text_is_refused_and_leaves_no_finished_folder(tmp_path: Path, texts
     ]
     for bad, message in cases:
         with pytest.raises(DataError, match=message):
-            prepare(folder, Preparation(bad, valid, vocab_size=400))
+            prepared_from(folder, (bad, valid))
     with pytest.raises(
         DataError, match="there is no validation text: give --valid-source and --valid-target, --valid-pairs, or --set"
     ):
-        prepare(folder, Preparation(good, ParallelText(), vocab_size=400))
+        prepared_from(folder, (good, ParallelText()))
     with pytest.raises(DataError, match=r"there is no validation pair in .*: every pair has an empty side"):
-        prepare(folder, Preparation(good, text(tmp_path, "blank", [(" ", "")]), vocab_size=400))
+        prepared_from(folder, (good, text(tmp_path, "blank", [(" ", "")])))
     for vocab_size in (10, 30_000):
         with pytest.raises(ValueError, match=f"no vocabulary of {vocab_size} pieces can be learned from this text"):
-            prepare(folder, Preparation(good, valid, vocab_size=vocab_size))
+            prepared_from(folder, (good, valid), vocab_size=vocab_size)
     with pytest.raises(DataError, match="did not finish"):
         read_manifest(folder)
 
@@ -332,7 +319,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, texts: Texts) 
     with pytest.raises(
         DataError, match=r"file/data could not be written: .*Not a directory.*; free disk space, or give another folder"
     ):
-        prepare(tmp_path / "file" / "data", Preparation(*texts, vocab_size=400))
+        prepared_from(tmp_path / "file" / "data", texts)
 
 
 @pytest.mark.parametrize(
@@ -363,9 +350,9 @@ def test_a_folder_of_other_settings_is_only_replaced_with_overwrite(
         match=f"data holds text that was prepared with another {named}: give another folder, or --overwrite to "
         f"replace it",
     ):
-        prepare(folder, Preparation(*texts, **asked))
+        prepared_from(folder, texts, **asked)
     assert contents(folder) == before
-    prepare(folder, Preparation(*texts, **asked), overwrite=True)
+    prepared_from(folder, texts, **asked, overwrite=True)
     assert contents(folder) != before
 
 
@@ -379,14 +366,14 @@ def test_a_folder_of_other_text_is_only_replaced_with_overwrite(
         (folder / "settings.json").unlink()
     other = text(tmp_path, "other", parallel_text[:12])
     with pytest.raises(DataError, match=r"another files \(train\.en train\.de, not other\.en other\.de\)"):
-        prepare(folder, Preparation(other, texts[1], vocab_size=400))
+        prepared_from(folder, (other, texts[1]))
     (tmp_path / "copy").mkdir()
     same = text(tmp_path / "copy", "train", parallel_text[:16]), text(tmp_path / "copy", "valid", parallel_text[16:])
-    prepare(folder, Preparation(*same, vocab_size=400))  # a copy of the same text
+    prepared_from(folder, same)  # a copy of the same text
     longer = text(tmp_path / "copy", "train", parallel_text[:17]), same[1]
     with pytest.raises(DataError, match=r"another bytes \(\d+ \d+, not \d+ \d+\)"):
-        prepare(folder, Preparation(*longer, vocab_size=400))
-    assert prepare(folder, Preparation(*longer, vocab_size=400), overwrite=True)["pairs_read"] == 17
+        prepared_from(folder, longer)
+    assert prepared_from(folder, longer, overwrite=True)["pairs_read"] == 17
 
 
 def test_labels_must_fit(tmp_path: Path, texts: Texts) -> None:
@@ -394,7 +381,7 @@ def test_labels_must_fit(tmp_path: Path, texts: Texts) -> None:
 
     def attempt(content: str, repeat: dict[str, int]) -> None:
         labels.write_text(content, encoding="utf-8")
-        prepare(tmp_path / "data", Preparation(*texts, vocab_size=400, labels=labels, repeat=repeat))
+        prepared_from(tmp_path / "data", texts, labels=labels, repeat=repeat)
 
     with pytest.raises(DataError, match="labels has 15 labels for 16 pairs"):
         attempt("a\n" * 15, {})
@@ -405,7 +392,7 @@ def test_labels_must_fit(tmp_path: Path, texts: Texts) -> None:
     with pytest.raises(DataError, match="--repeat must be from 0 to 255, found 300"):
         attempt("a\n" * 16, {"a": 300})
     with pytest.raises(DataError, match="there is no file of labels: give it with --labels"):
-        prepare(tmp_path / "data", Preparation(*texts, vocab_size=400, repeat={"a": 2}))
+        prepared_from(tmp_path / "data", texts, repeat={"a": 2})
 
 
 def test_command(tmp_path: Path, texts: Texts, parallel_text: Pairs, capsys: pytest.CaptureFixture[str]) -> None:

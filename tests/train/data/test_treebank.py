@@ -9,6 +9,7 @@ import pytest
 from core.parsing.parser import Brackets
 from core.parsing.trees import Tree, linearise, read_trees
 from core.text.tokenizer import SPACE_MARK, SentencePieceTokenizer
+from tests.train.conftest import contents
 from train.__main__ import main
 from train.data.token_shards import DataError, TokenShards
 from train.data.treebank import Treebank, clean, prepare_trees
@@ -71,22 +72,8 @@ def test_trees_become_a_tokenizer_and_shards(
 ) -> None:
     data = tmp_path / "data"
     ranges = ["--train", "doc_0", "doc_0", "--valid", "doc_1", "doc_1", "--test", "doc_2", "doc_2"]
-    assert (
-        main(
-            [
-                "prepare-trees",
-                str(data),
-                "--trees",
-                str(files[0]),
-                "--ids",
-                str(files[1]),
-                *ranges,
-                "--vocab-size",
-                "300",
-            ]
-        )
-        == 0
-    )
+    command = ["prepare-trees", str(data), "--trees", str(files[0]), "--ids", str(files[1]), "--vocab-size", "300"]
+    assert main([*command, *ranges]) == 0
     assert '"pairs_read": 3' in capsys.readouterr().out
     tokenizer = SentencePieceTokenizer.from_file(data / "tokenizer.model")
     source, target = TokenShards(data / "train").pair(0)
@@ -129,7 +116,7 @@ def test_other_trees_are_only_replaced_with_overwrite(files: tuple[Path, Path], 
     folder, parts = tmp_path / "data", dict.fromkeys(("train", "valid"), Treebank([files[0]]))
     for _ in range(2):  # repeating it has no effect
         prepare_trees(folder, parts, 300)
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    before = contents(folder)
     advice = "give another folder, or --overwrite"
     with pytest.raises(
         DataError, match=rf"data holds other trees \(train\.target, valid\.target would change\): {advice}"
@@ -137,7 +124,7 @@ def test_other_trees_are_only_replaced_with_overwrite(files: tuple[Path, Path], 
         prepare_trees(folder, parts, 300, leaves="tags")
     with pytest.raises(DataError, match=rf"vocab_size \(300, not 290\): {advice}"):
         prepare_trees(folder, parts, 290)
-    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert contents(folder) == before
     prepare_trees(folder, parts, 300, leaves="tags", overwrite=True)
     assert "XX/DT" in (folder / "trees" / "train.target").read_text(encoding="utf-8")
 
@@ -148,10 +135,8 @@ def test_phrases_become_sentences(files: tuple[Path, Path], tmp_path: Path) -> N
     (tmp_path / "ship").write_text(TRACES + TRACES, encoding="utf-8")
     prepare_trees(tmp_path / "data", {"train": ship, "valid": ship}, 300, with_phrases=True)
     text = tmp_path / "data" / "trees"
-    sentence, phrases = (
-        "The ship was seen by O'Brien .",
-        ["The ship", "was seen by O'Brien", "seen by O'Brien", "by O'Brien"],
-    )
+    sentence = "The ship was seen by O'Brien ."
+    phrases = ["The ship", "was seen by O'Brien", "seen by O'Brien", "by O'Brien"]
     assert (text / "train.source").read_text(encoding="utf-8").splitlines() == [sentence, sentence, *phrases]
     assert (text / "train.target").read_text(encoding="utf-8").splitlines()[-1] == "(PP XX (NP XX )NP )PP"
     assert (text / "valid.source").read_text(encoding="utf-8").splitlines() == [sentence, sentence]
@@ -171,18 +156,8 @@ def test_unusable_options_are_explained(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, message: str
 ) -> None:
     places = {"TREES": str(files[0]), "IDS": str(files[1])}
-    assert (
-        main(
-            [
-                "prepare-trees",
-                str(tmp_path / "data"),
-                "--trees",
-                str(files[0]),
-                *(places.get(word, word) for word in options.split()),
-            ]
-        )
-        == 1
-    )
+    command = ["prepare-trees", str(tmp_path / "data"), "--trees", str(files[0])]
+    assert main([*command, *(places.get(word, word) for word in options.split())]) == 1
     assert re.search(message, capsys.readouterr().err)
 
 
