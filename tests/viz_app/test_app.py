@@ -55,7 +55,10 @@ def test_first_screen_shows_a_translation_and_a_head(start: Start) -> None:
     assert len(translations(app)) == 2
     assert 'class="hypotheses"' in html_of(app)
     assert any("Example: head" in text.value for text in app.markdown)
-    assert len(app.dataframe[0].value.columns) == 4
+    assert len(app.dataframe[0].value.columns) == 5
+    app.session_state["settings"] = True  # opened
+    healthy(app.run().slider(key="beam_size").set_value(1).run())
+    assert len(translations(app)) == 1
 
 
 @pytest.mark.parametrize("page", ["translate", "heads"])
@@ -113,18 +116,6 @@ def test_a_sentence_for_which_there_is_no_memory_is_refused_below_the_box(
     assert "shorten the sentence, close a model, or start the app with" in app.error[0].value
     app.text_input(key="text").set_value("Where?")
     assert not healthy(app.run()).error
-
-
-def test_the_address_holds_the_sentence_and_the_settings(app: AppTest) -> None:
-    app.query_params["text"] = "Where is it?"
-    app.query_params["beam_size"] = "3"
-    healthy(app.run())
-    assert app.text_input(key="text").value == "Where is it?"
-    assert len(translations(app)) == 3
-    app.session_state["settings"] = True  # opened
-    app.run().slider(key="beam_size").set_value(1)
-    healthy(app.run())
-    assert len(translations(app)) == 1
 
 
 @pytest.mark.parametrize("link", README_LINKS)

@@ -5,10 +5,8 @@ import re
 import sys
 import threading
 import tomllib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -31,55 +29,18 @@ SENTENCE, CLICK, UPLOAD, RUN = (
     "An upload to the page",
     "A run to the page Training",
 )
-TraceFunction = Callable[[FrameType, str, Any], Any]
-
-
-@contextmanager
-def passed_files() -> Iterator[set[str]]:
-    """The files whose functions run in the block, in this thread and in new ones. Imports are left out."""
-    found: set[str] = set()
-    seen: set[CodeType] = set()
-    importing = threading.local()
-
-    def record(frame: FrameType, event: str, _: Any) -> TraceFunction | None:
-        code = frame.f_code
-        if code in seen:
-            return None
-        if not code.co_filename.startswith(f"{ROOT}/"):
-            seen.add(code)
-            return None
-        file = code.co_filename.removeprefix(f"{ROOT}/")
-        if code.co_name == "<module>" and not file.endswith(SCRIPTS):
-            importing.depth = getattr(importing, "depth", 0) + 1
-            frame.f_trace_lines = False
-            return end_of_import
-        if file.startswith(PACKAGES) and not getattr(importing, "depth", 0):
-            seen.add(code)
-            found.add(file)
-        return None
-
-    def end_of_import(_: FrameType, event: str, __: Any) -> TraceFunction:
-        importing.depth -= event == "return"
-        return end_of_import
-
-    gc.collect()  # a generator that an earlier test has left runs to its end when it is collected
-    before = sys.gettrace()
-    threading.settrace(record)
-    sys.settrace(record)
-    try:
-        yield found
-    finally:
-        sys.settrace(before)
-        threading.settrace(None)
 
 
 class Moves:
-    """Counts the files whose functions run in a block, and the moves from one file to another, in all threads."""
+    """The files whose functions run in a block, and the number of moves from one file to another, in this thread and in
+    new ones. Imports are left out.
+    """
 
     def __enter__(self) -> "Moves":
+        gc.collect()  # a generator that an earlier test has left runs to its end when it is collected
         self.files: set[str] = set()
         self.count = 0
-        self._last = threading.local()
+        self._thread = threading.local()
         self._before = sys.getprofile()
         threading.setprofile(self._see)
         sys.setprofile(self._see)
@@ -90,14 +51,15 @@ class Moves:
         threading.setprofile(None)
 
     def _see(self, frame: FrameType, event: str, _: Any) -> None:
-        file = frame.f_code.co_filename.removeprefix(f"{ROOT}/")
-        if event != "call" or not file.startswith(PACKAGES):
+        if event not in ("call", "return") or not frame.f_code.co_filename.startswith(f"{ROOT}/"):
             return
+        file, thread = frame.f_code.co_filename.removeprefix(f"{ROOT}/"), self._thread
         if frame.f_code.co_name == "<module>" and not file.endswith(SCRIPTS):
-            return  # an import
-        self.files.add(file)
-        self.count += getattr(self._last, "file", file) != file
-        self._last.file = file
+            thread.imports = getattr(thread, "imports", 0) + (1 if event == "call" else -1)
+        elif event == "call" and file.startswith(PACKAGES) and not getattr(thread, "imports", 0):
+            self.files.add(file)
+            self.count += getattr(thread, "file", file) != file
+            thread.file = file
 
 
 def steps(section: str) -> list[str]:
@@ -131,10 +93,10 @@ def test_a_walk_has_ten_steps_that_are_there(section: str) -> None:
 
 
 def test_a_sentence_to_the_map_of_a_head(on_heads: AppTest) -> None:
-    with passed_files() as passed:
+    with Moves() as moves:
         on_heads.query_params["view"] = "map"
         healthy(on_heads.text_input(key="text").set_value("A wet dog.").run())
-    assert left_out(passed, SENTENCE) == []
+    assert left_out(moves.files, SENTENCE) == []
 
 
 def test_a_click_to_the_page(on_heads: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,21 +110,21 @@ def test_a_click_to_the_page(on_heads: AppTest, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(sentence_bar, "_component", drawn)
     monkeypatch.setattr(sentence_bar, "selected_words", lambda _, explanation: read([waiting.pop()], explanation))
-    with passed_files() as passed:
+    with Moves() as moves:
         healthy(on_heads.run())  # sends it
         healthy(on_heads.run())
     assert on_heads.query_params["word"] == "source.1"
-    assert left_out(passed, CLICK) == []
+    assert left_out(moves.files, CLICK) == []
 
 
 def test_an_upload_to_the_page(start: Start, small_checkpoint: Path, parallel_text: Pairs, tmp_path: Path) -> None:
     write_model(tmp_path / "marian", parallel_text)
     app = opened(start(text="A dog.", beam_size="2"), "checkpoint")
-    with passed_files() as passed:
+    with Moves() as moves:
         added(app, ("small.safetensors", small_checkpoint.read_bytes()))
         added(app, *((path.name, path.read_bytes()) for path in (tmp_path / "marian").iterdir()))
     assert "Marian" in " ".join(element.proto.body for element in app.html)
-    assert left_out(passed, UPLOAD) == []
+    assert left_out(moves.files, UPLOAD) == []
 
 
 def test_a_run_to_the_page_training(
@@ -175,13 +137,13 @@ def test_a_run_to_the_page_training(
     sides = [f"--{part}{side}" for part in ("", "valid-") for side in ("source", "target")]
     files = [text for side in sides for text in (side, str(tmp_path / side[-6:]))]
     assert train(["prepare", data, *files, "--vocab-size", "400"]) == 0
-    with passed_files() as passed:
+    with Moves() as moves:
         fit = ["fit", "tiny", "--data", data, "--run", run, "--steps", "2", "--snapshot-every", "1"]
         assert train([*fit, "--batch-tokens", "1024"]) == 0
         assert train(["average", run, "-o", averaged]) == 0
         assert train(["card", averaged, "--log", f"{run}/log.jsonl"]) == 0
         opened(app, "training")
-    assert left_out(passed, RUN) == []
+    assert left_out(moves.files, RUN) == []
 
 
 def test_a_new_sentence_and_a_run_without_a_change_stay_short(start: Start) -> None:

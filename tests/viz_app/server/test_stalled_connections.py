@@ -72,6 +72,19 @@ def all_received(connection: socket.socket) -> bytes:
     return b"".join(parts)
 
 
+def answer_to_drops(connection: socket.socket, drop: bytes) -> bytes:
+    """What the server sends first while these bytes are sent to it again and again."""
+    connection.settimeout(PATIENCE / 4)
+    with closing(connection):
+        while True:
+            try:
+                return connection.recv(4096)
+            except TimeoutError:
+                connection.sendall(drop)
+            except ConnectionResetError:
+                return b""
+
+
 def opened(port: int) -> socket.socket:
     return socket.create_connection(("127.0.0.1", port), timeout=20)
 
@@ -84,18 +97,7 @@ def test_a_head_that_does_not_arrive(port: int, sent: bytes) -> None:
 
 
 def test_a_head_that_drips(port: int) -> None:
-    connection = opened(port)
-    connection.settimeout(PATIENCE / 4)
-    answer: bytes | None = None
-    while answer is None:
-        try:
-            answer = connection.recv(4096)
-        except TimeoutError:
-            connection.sendall(b"G")
-        except ConnectionResetError:
-            answer = b""
-    connection.close()
-    assert answer == b""
+    assert answer_to_drops(opened(port), b"G") == b""
 
 
 def test_a_second_head_that_does_not_arrive(port: int) -> None:
@@ -132,15 +134,7 @@ def test_a_body_that_drips(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stalled_connections, "LEAST_RATE", 1e6)
     connection = opened(port)
     connection.sendall(HEAD.replace(b"10\r", b"10000\r"))
-    connection.settimeout(PATIENCE / 4)
-    answer = b""
-    while not answer:
-        try:
-            answer = connection.recv(4096)
-        except TimeoutError:
-            connection.sendall(b"1")
-    connection.close()
-    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert answer_to_drops(connection, b"1").startswith(b"HTTP/1.1 408 ")
 
 
 def test_an_idle_web_socket_lives_on(port: int) -> None:

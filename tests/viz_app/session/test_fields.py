@@ -11,7 +11,6 @@ from streamlit.testing.v1 import AppTest
 
 import viz_app
 from tests.viz_app.pages import comes_to, healthy, opened
-from tests.viz_app.session.test_history import go
 from viz_app.language import LANGUAGES
 from viz_app.session.address_codecs import COUNTED, INTEGER, NUMBER, SWITCH, TEXT, Codec, choice, several
 from viz_app.session.fields import FIELDS, former_labels
@@ -124,19 +123,6 @@ def test_an_address_is_the_same_view_in_every_language(app: AppTest, code: str) 
     assert {name: app.query_params[name] for name in VIEW} == VIEW
     assert app.session_state["kind"] == "decoder_self"
     assert app.session_state["mass"] == 0.5
-
-
-def test_a_setting_comes_back_with_back_and_forward(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened(app, "heads")
-    first = {name: app.query_params[name] for name in app.query_params}
-    healthy(app.toggle(key="words").set_value(False).run())
-    second = {name: app.query_params[name] for name in app.query_params}
-    assert second == first | {"words": "false"}
-    go(app, first, monkeypatch)
-    assert app.session_state["words"] is True
-    assert dict(app.query_params) == first
-    go(app, second, monkeypatch)
-    assert app.session_state["words"] is False
 
 
 def test_another_page_has_its_own_settings_in_the_address(app: AppTest) -> None:
