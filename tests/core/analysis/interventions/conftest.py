@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from core.analysis.composition.edges import Edge, Node, place_of, sender_side
 from core.analysis.interventions.pair_runs import Component, PairRuns, Patch
 from core.analysis.interventions.recorded_runs import record_runs
 from core.translator import Translator
@@ -23,7 +24,10 @@ PATHS: dict[Component, str] = {
     "decoder_feed_forward": "decoder.layers.{}.feed_forward",
     "decoder_state": "decoder.layers.{}",
 }
+PROJECTIONS = {"query": "q_proj", "key": "k_proj", "value": "v_proj"}
+INPUT_NORMS = {"source": "encoder.input_norm", "target": "decoder.input_norm"}
 Record = Callable[..., PairRuns]
+Request = tuple[Edge, int | None, bool]  # a path, the sender's position (None: all), and whether networks are held
 
 
 @pytest.fixture(scope="session")
@@ -75,6 +79,68 @@ def values_of(runs: PairRuns, source: int) -> dict[str, torch.Tensor]:
     found: dict[str, torch.Tensor] = {}
     whole_pass(runs, source, lambda path, value: found.update({path: value}))
     return found
+
+
+def path_of(node: Node) -> str:
+    place = place_of(node)
+    assert place
+    return PATHS[place[0]].format(place[1])
+
+
+def sending_pass(
+    runs: PairRuns, requests: Sequence[Request], base: int = 0
+) -> tuple[dict[str, torch.Tensor], list[float]]:
+    """Outputs of all modules, and the metric, in a pass in which the output of one sender alone changes: a row for each
+    request.
+    """
+    own, computed = values_of(runs, base), dict[str, torch.Tensor]()
+
+    def change(path: str, value: torch.Tensor) -> torch.Tensor | None:
+        computed[path] = value
+        if not path.endswith(("_attention", "feed_forward", "out_proj.input", *INPUT_NORMS.values())):
+            return None
+        value = value.clone()
+        for row, ((sender, *_), position, hold_networks) in enumerate(requests):
+            sends = INPUT_NORMS[sender.part] if sender.layer is None else path_of(sender)
+            side, place = sender_side(sender), place_of(sender)
+            at = slice(None) if position is None else slice(position, position + 1)
+            if path == sends and sender.head is None:
+                other = runs.entered[side] if place is None else runs.outputs[place]
+                value[row] = own[path][0]
+                value[row, at] = other[1 - base, at]
+            elif path == f"{sends}.out_proj.input" and place is not None and sender.head is not None:
+                heads = value[row].unflatten(-1, (runs.num_heads(place[0]), -1))
+                heads[at, sender.head] = runs.of_heads(*place)[1 - base, at, sender.head]
+            elif path != sends and path.endswith(("_attention", *["feed_forward"] * hold_networks)):
+                value[row] = own[path][0]
+        return value
+
+    logits = whole_pass(runs, base, change, len(requests))
+    return computed, runs.measured(logits).tolist()
+
+
+def in_two_passes(runs: PairRuns, requests: Sequence[Request], base: int = 0) -> list[float]:
+    """Path patching by two whole passes with hooks, as Wang et al. describe it: the metric of each request."""
+    computed, sent = sending_pass(runs, requests, base)
+
+    def change(path: str, value: torch.Tensor) -> torch.Tensor | None:
+        value = value.clone()
+        for row, ((_, receiver, which), *_) in enumerate(requests):
+            if receiver.part == "logit" or not path.startswith(receives := path_of(receiver)):
+                continue
+            if receiver.head is None and path == receives:
+                value[row] = computed[path][row]
+            elif receiver.head is not None and path == f"{receives}.{PROJECTIONS[which]}":
+                count = runs.num_heads(receiver.as_head.kind)  # type: ignore[union-attr]
+                heads, arrived = (each[row].unflatten(-1, (count, -1)) for each in (value, computed[path]))
+                heads[:, receiver.head] = arrived[:, receiver.head]
+        return value
+
+    received = runs.measured(whole_pass(runs, base, change, len(requests))).tolist()
+    return [
+        of_sender if edge.receiver.part == "logit" else of_receiver
+        for (edge, *_), of_sender, of_receiver in zip(requests, sent, received, strict=True)
+    ]
 
 
 def brute_force(runs: PairRuns, patches: Sequence[Patch], base: int) -> torch.Tensor:

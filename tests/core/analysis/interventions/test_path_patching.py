@@ -1,22 +1,19 @@
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
-import torch
 
+from core.analysis.composition.edges import Edge, Node
 from core.analysis.heads.head import all_heads
 from core.analysis.interventions.pair_runs import PairRuns, Patch
 from core.analysis.interventions.patching import Into, patched_metric
 from core.analysis.interventions.path_patching import INPUTS, Receiver, path_effects, possible_senders, unreachable
-from core.capture import attention_path
 from core.text.tokenizer import SentencePieceTokenizer
 from core.trace import Head
 from tests.core.analysis.conftest import random_translator
-from tests.core.analysis.interventions.conftest import Record, values_of, whole_pass
+from tests.core.analysis.interventions.conftest import Record, in_two_passes
 from tests.core.tiny_models import LIKE_T5
 from tests.margins import assert_equal_to_rounding
 
-PROJECTIONS = {"query": "q_proj", "key": "k_proj", "value": "v_proj"}
 PATHS = [  # encoder, encoder to cross, decoder to decoder, decoder to cross of the same and of a higher layer
     (Head("encoder_self", 0, 1), Receiver(Head("encoder_self", 1, 2), "query")),
     (Head("encoder_self", 0, 1), Receiver(Head("encoder_self", 1, 0), "value")),
@@ -29,47 +26,6 @@ PATHS = [  # encoder, encoder to cross, decoder to decoder, decoder to cross of 
 ]
 
 
-Request = tuple[Head, Receiver, int | None, bool]  # a path, the sender's position, and whether networks are held
-
-
-def in_two_passes(runs: PairRuns, requests: Sequence[Request], base: int) -> list[float]:
-    """Path patching by two whole passes of the model, as Wang et al. describe it, with a row for each request."""
-    own, other = values_of(runs, base), values_of(runs, 1 - base)
-    arrived = dict[str, torch.Tensor]()
-
-    def by_head(value: torch.Tensor, head: Head) -> torch.Tensor:
-        return value.unflatten(-1, (runs.num_heads(head.kind), -1))
-
-    def first(path: str, value: torch.Tensor) -> torch.Tensor | None:
-        if path.endswith(tuple(PROJECTIONS.values())):
-            arrived[path] = value
-        if not path.endswith(("_attention", "feed_forward", "out_proj.input")):
-            return None
-        value = value.clone()
-        for row, (sender, _, position, hold_networks) in enumerate(requests):
-            sends = attention_path(*sender[:2])
-            at = slice(None) if position is None else slice(position, position + 1)
-            if path == f"{sends}.out_proj.input":
-                value[row] = own[path][0]
-                by_head(value, sender)[row, at, sender.head] = by_head(other[path], sender)[0, at, sender.head]
-            elif (path.endswith("_attention") and path != sends) or (hold_networks and path.endswith("feed_forward")):
-                value[row] = own[path][0]
-        return value
-
-    def second(path: str, value: torch.Tensor) -> torch.Tensor | None:
-        if path not in arrived:
-            return None
-        value = value.clone()
-        for row, (_, receiver, _, _) in enumerate(requests):
-            head = receiver.head
-            if path == f"{attention_path(*head[:2])}.{PROJECTIONS[receiver.input]}":
-                by_head(value, head)[row, :, head.head] = by_head(arrived[path], head)[row, :, head.head]
-        return value
-
-    whole_pass(runs, base, first, len(requests))
-    return runs.measured(whole_pass(runs, base, second, len(requests))).tolist()
-
-
 @pytest.mark.parametrize(
     ("changes", "into", "base"),
     [({}, "corrupted", 1), (LIKE_T5, "clean", 0)],
@@ -79,9 +35,9 @@ def test_a_path_is_that_of_two_whole_passes(
 ):
     runs, moved = record(random_translator(tokenizer, **changes)), 0.0
     requests = [(*path, *options) for path in PATHS for options in ((None, False), (None, True), (4, False))]
-    expected = in_two_passes(runs, requests, base)
-    for (sender, receiver, position, hold_networks), value in zip(requests, expected, strict=True):
-        found = path_effects(runs, [sender], [receiver], into, [position], hold_networks)
+    edges = [(Edge(Node(*sender), Node(*to.head), to.input), position, hold) for sender, to, position, hold in requests]
+    for (sender, receiver, position, hold), value in zip(requests, in_two_passes(runs, edges, base), strict=True):
+        found = path_effects(runs, [sender], [receiver], into, [position], hold)
         assert found.values.item() == pytest.approx(value, abs=2e-4), (sender, receiver)
         moved = max(moved, abs(found.moved(into).item()))
     assert moved > 1e-3
