@@ -24,16 +24,17 @@ half of the links are ALTI's, "doubted" that with a concern of `WordAlignment.co
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from core.analysis.alignment.aligners import shown_words_of, word_attention
 from core.analysis.alignment.sentence_alignment import shown_words
+from core.analysis.heads.head import Maps
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scorer import score_cards
+from core.analysis.heads.scorer import Frequencies, Scorer, score_cards
 from core.capture import AttentionMap
 from core.trace import Head
 
@@ -73,26 +74,36 @@ def first_head(maps: Sequence[AttentionMap]) -> Head:
     return max(ranks, key=ranks.__getitem__)
 
 
-class AgreementTally:
-    """Agreement of cross-attention heads with the consensus, over many sentences."""
+class AgreementScorer(Scorer):
+    """A `Scorer` whose cards of cross-attention have the agreement with the consensus, too.
 
-    def __init__(self) -> None:
+    That is the share of target words, punctuation left out, that the head links as the consensus does.
+    """
+
+    def __init__(self, frequencies: Frequencies | None = None) -> None:
+        super().__init__(frequencies)
         self._agreeing: Counter[Head] = Counter()
         self._words = 0
 
-    def add(self, cross: Sequence[AttentionMap]) -> None:
+    def add(self, maps: Maps) -> None:
         """Count one more sentence of the same model."""
-        weights, chosen = _content_weights(cross)
+        super().add(maps)
+        if "cross" not in maps:
+            return
+        weights, chosen = _content_weights(maps["cross"])
         self._words += len(chosen)
-        for layer, heads in zip(cross, weights, strict=True):
+        for layer, heads in zip(maps["cross"], weights, strict=True):
             for head, matrix in enumerate(heads):
                 self._agreeing[Head("cross", layer.layer, head)] += int((_links(matrix) == chosen).sum())
 
-    def shares(self) -> dict[Head, float]:
-        """Share of target words, punctuation left out, that each head links as the consensus does; empty without
-        words.
-        """
-        return {head: count / self._words for head, count in self._agreeing.items()} if self._words else {}
+    def cards(self, alignment_error_rates: Mapping[Head, float] | None = None) -> list[ScoreCard]:
+        """One card per head, over all sentences added so far."""
+        return [
+            replace(card, agreement=self._agreeing[card.head] / self._words)
+            if self._words and card.head.kind == "cross"
+            else card
+            for card in super().cards(alignment_error_rates)
+        ]
 
 
 def head_links(cross: Sequence[AttentionMap], layer: int, head: int) -> HeadLinks:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.analysis.alignment.first_head import AgreementTally
+from core.analysis.alignment.first_head import AgreementScorer
 from core.analysis.attribution.forward_trace import transformed
 from core.analysis.corpus.distribution_pass import CountedSentence, DistributionPass
 from core.analysis.corpus.distributions import rounded
@@ -34,7 +34,7 @@ from core.analysis.corpus.running_statistics import Distribution, LargestValues
 from core.analysis.corpus.strength import map_strengths, place_masks, strongest
 from core.analysis.heads.head import all_heads, attention_layers
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scorer import MeasuredRows, Scorer, piece_frequencies
+from core.analysis.heads.scorer import MeasuredRows, piece_frequencies
 from core.capture import AttentionMap
 from core.decoding.text_codec import PassIds
 from core.text.text_files import Line
@@ -81,8 +81,8 @@ class CorpusPass:
         self.left_out, self.done, self.num_tokens = len(lines) - len(self.lines), 0, 0
         self._translator, self._beam_size, self._batch_size = translator, beam_size, batch_size
         self._error_rates = error_rates
-        self._scorer = Scorer(piece_frequencies(translator.tokenizer, (line.source for line in self.lines)))
-        self._agreement, self._promotion = AgreementTally(), _PromotionTally()
+        self._scorer = AgreementScorer(piece_frequencies(translator.tokenizer, (line.source for line in self.lines)))
+        self._promotion = _PromotionTally()
         self._targets: dict[int, tuple[int, ...]] = {}
         model = translator.model
         self._heads = {
@@ -139,7 +139,6 @@ class CorpusPass:
         recorded = record_batch(self._translator, pairs)
         for maps in recorded.maps:
             self._scorer.add(maps)
-            self._agreement.add(maps["cross"])
         self._targets.update((number, tuple(ids)) for number, (_, ids) in zip(numbers, pairs, strict=True))
         self.num_tokens += sum(len(ids) + 1 for _, ids in pairs)
         ids = [self._translator.token_ids(*pair) for pair in pairs]
@@ -207,12 +206,9 @@ class CorpusPass:
 
     def cards(self) -> tuple[ScoreCard, ...]:
         """Score-cards of all heads, by kind, then by layer."""
-        agreement, promotion = self._agreement.shares(), self._promotion.shares()
+        promotion = self._promotion.shares()
         cards = {card.head: card for card in self._scorer.cards(self._error_rates)}
-        return tuple(
-            replace(cards[head], agreement=agreement.get(head, math.nan), **promotion.get(head, {}))
-            for head in all_heads(self._translator.model)
-        )
+        return tuple(replace(cards[head], **promotion.get(head, {})) for head in all_heads(self._translator.model))
 
     def index(self, facts: CorpusFacts) -> CorpusIndex:
         """The index of the sentences read so far, with the facts and their numbers.

@@ -1,7 +1,7 @@
 """Score-card of one head: measurements of its behaviour."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from core.trace import Head
@@ -26,7 +26,7 @@ class ScoreCard:
         rare_token: share of tokens whose largest weight is on the rarest visible token (Voita et al. 2019).
         alignment_error_rate: as a word aligner, from `alignment.head_error_rates`.
         agreement: share of the target words that a head of cross-attention links like the other heads, from
-            `alignment.first_head.AgreementTally`.
+            `alignment.first_head.AgreementScorer`.
         copies, translates: weight on tokens for which the head promotes the token itself, or the predicted token, from
             `corpus.promotion`.
         distance: mean distance over which the head attends, in tokens, special ones left out, see `attention_distance`.
@@ -56,7 +56,3 @@ class ScoreCard:
     def sink_share(self) -> float:
         """Weight on the marks, codes of languages, the first token and punctuation."""
         return self.sink_end + self.sink_start + self.sink_punctuation
-
-    def with_agreement(self, agreement: float) -> "ScoreCard":
-        """A copy with the agreement with the other heads filled in."""
-        return replace(self, agreement=agreement)

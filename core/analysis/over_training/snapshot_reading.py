@@ -9,12 +9,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.analysis.alignment.first_head import AgreementTally
+from core.analysis.alignment.first_head import AgreementScorer
 from core.analysis.declaration import Columns
 from core.analysis.heads.corpus_maps import batch_maps
 from core.analysis.heads.head import Maps
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scorer import Frequencies, Scorer
+from core.analysis.heads.scorer import Frequencies
 from core.analysis.lens.logit_lens import LogitLens, level_name, logit_lens
 from core.analysis.over_training.history import History
 from core.analysis.pictures import Cell, Grid
@@ -156,9 +156,7 @@ def cards_on(
 
 def cards_of(sentences: Sequence[Maps], frequencies: Frequencies | None) -> tuple[ScoreCard, ...]:
     """Score-cards with the agreement of cross-attention heads."""
-    scorer, agreement = Scorer(frequencies), AgreementTally()
+    scorer = AgreementScorer(frequencies)
     for maps in sentences:
         scorer.add(maps)
-        agreement.add(maps["cross"])
-    shares = agreement.shares()
-    return tuple(card.with_agreement(shares.get(card.head, math.nan)) for card in scorer.cards())
+    return tuple(scorer.cards())

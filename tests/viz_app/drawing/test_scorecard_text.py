@@ -1,4 +1,5 @@
 import ast
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ def cards(make_map: Any) -> list[ScoreCard]:
     maps = [make_map(9, 7, num_heads=4, layer=layer) for layer in range(2)]
     rates = {Head("cross", layer, head): (5 * head + layer) % 7 / 7 for layer in range(2) for head in range(4)}
     found = score_cards([{"cross": maps}], {token: len(token) for token in maps[0].key_tokens}, rates)
-    return [card.with_agreement((3 * card.head.head + card.head.layer) % 8 / 8) for card in found]
+    return [replace(card, agreement=(3 * card.head.head + card.head.layer) % 8 / 8) for card in found]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.alignment.aligners import word_attention
-from core.analysis.alignment.first_head import AgreementTally, first_head, head_links
+from core.analysis.alignment.first_head import AgreementScorer, first_head, head_links
 from core.analysis.alignment.sentence_alignment import shown_words
 from core.capture import AttentionMap
 from core.trace import KINDS, Head
@@ -109,7 +109,8 @@ def test_the_first_head_of_a_model_has_the_largest_sum_of_roots_by_a_loop(
         for head, count in counts.items():
             found = head_links(maps["cross"], head.layer, head.head)
             assert (found.agreeing, found.words) == (count, len(rows))
-        tally = AgreementTally()
-        tally.add(maps["cross"])
-        assert tally.shares() == {head: count / len(rows) for head, count in counts.items()}
+        scorer = AgreementScorer()
+        scorer.add(maps)
+        shares = {card.head: card.agreement for card in scorer.cards() if card.head.kind == "cross"}
+        assert shares == {head: count / len(rows) for head, count in counts.items()}
         assert {first_head(maps[kind]).kind for kind in KINDS} == set(KINDS)

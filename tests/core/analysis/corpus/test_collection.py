@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from core.analysis.alignment.first_head import AgreementTally
+from core.analysis.alignment.first_head import AgreementScorer
 from core.analysis.attribution.forward_trace import trace_forward
 from core.analysis.attribution.norms import head_norms
 from core.analysis.corpus.collection import EXAMPLES, CorpusPass
@@ -14,7 +14,7 @@ from core.analysis.corpus.index import PLACES, QUANTILES, CorpusIndex, HeadExamp
 from core.analysis.corpus.recomputation import head_strength, neuron_activation
 from core.analysis.corpus.recording import Neuron, feed_forward_networks
 from core.analysis.heads.head import all_heads
-from core.analysis.heads.scorer import MeasuredRows, Scorer, piece_frequencies
+from core.analysis.heads.scorer import MeasuredRows, piece_frequencies
 from core.text.text_files import Line
 from core.trace import KINDS, Head
 from core.translator import Translator
@@ -122,17 +122,10 @@ def test_examples_of_neurons_are_those_of_brute_force(translator: Translator, li
 
 
 def test_scores_are_those_of_score_cards(translator: Translator, lines: list[Line], index: CorpusIndex):
-    scorer, agreement = (
-        Scorer(piece_frequencies(translator.tokenizer, [line.source for line in lines])),
-        AgreementTally(),
-    )
+    scorer = AgreementScorer(piece_frequencies(translator.tokenizer, [line.source for line in lines]))
     for line in lines:
-        maps = translator.explain(line.source, line.target or "").maps
-        scorer.add(maps)
-        agreement.add(maps["cross"])
-    shares = agreement.shares()
+        scorer.add(translator.explain(line.source, line.target or "").maps)
     for card, expected in zip(index.cards, scorer.cards(), strict=True):
-        expected = expected.with_agreement(shares.get(card.head, math.nan))
         for name, value in vars(expected).items():
             if name not in ("head", "copies", "translates"):
                 assert getattr(card, name) == pytest.approx(value, rel=1e-4, abs=1e-6, nan_ok=True), (card.head, name)

@@ -197,8 +197,8 @@ def test_the_aligner_s_score_is_filled_in():
 
 def test_heads_that_link_most_words_like_the_others_align_words_unless_gold_links_say_otherwise():
     found = card(EVEN)
-    assert "aligns words" not in {label.name for label in head_labels(found.with_agreement(0.5))}
-    agreeing = found.with_agreement(0.75)
+    assert "aligns words" not in {label.name for label in head_labels(replace(found, agreement=0.5))}
+    agreeing = replace(found, agreement=0.75)
     assert "links 75% of the words like the other heads" in {label.text for label in head_labels(agreeing)}
     assert "aligns words" not in {label.name for label in head_labels(replace(agreeing, alignment_error_rate=0.6))}
 

@@ -8,12 +8,11 @@ from typing import Literal
 import streamlit as st
 
 from core.analysis.alignment.aligners import head_error_rates
-from core.analysis.alignment.first_head import AgreementTally
+from core.analysis.alignment.first_head import AgreementScorer
 from core.analysis.alignment.pharaoh import parse_links
 from core.analysis.alignment.sentence_alignment import rank_sentence, shown_words
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scorer import score_cards
 from core.capture import Kind
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import show_table
@@ -71,12 +70,9 @@ def _scored(
 ) -> list[ScoreCard]:
     has_model = reading.model.explanation is None
     frequencies = sentence_sample.frequencies(reading.model, sample) if has_model else None
-    maps, agreement = reading.explain().maps[kind], AgreementTally()
-    if kind == "cross":
-        agreement.add(maps)
-    shares = agreement.shares()
-    cards = score_cards([{kind: maps}], frequencies, dict(error_rates))
-    return [card.with_agreement(shares.get(card.head, math.nan)) for card in cards]
+    scorer = AgreementScorer(frequencies)
+    scorer.add({kind: reading.explain().maps[kind]})
+    return scorer.cards(dict(error_rates))
 
 
 def judge(reading: readings.Reading, kind: Kind) -> Judge:

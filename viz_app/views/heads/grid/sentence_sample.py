@@ -1,15 +1,14 @@
 """A sample of sentences on which all heads are scored."""
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import streamlit as st
 
-from core.analysis.alignment.first_head import AgreementTally
+from core.analysis.alignment.first_head import AgreementScorer
 from core.analysis.heads.corpus_maps import sample_maps
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scorer import Scorer, piece_frequencies
+from core.analysis.heads.scorer import piece_frequencies
 from viz_app.language import marked
 from viz_app.session import sample_sentences
 from viz_app.session.address import SCORED_SAMPLE
@@ -59,16 +58,14 @@ class Sample(MayHoldModel):
         scores, job = sample_scores(model, sentences), None
         if scores.cards is None:
             batches = sample_maps(model.translator, sentences)
-            scorer, agreement = Scorer(frequencies(model, sentences)), AgreementTally()
+            scorer = AgreementScorer(frequencies(model, sentences))
 
             def steps() -> Iterator[int]:
                 for batch in batches:
                     for maps in batch:
                         scorer.add(maps)
-                        agreement.add(maps["cross"])
                     yield len(batch)
-                shares = agreement.shares()
-                scores.cards = [card.with_agreement(shares.get(card.head, math.nan)) for card in scorer.cards()]
+                scores.cards = scorer.cards()
 
             job = Job(steps(), len(sentences), marked("sentences"))
         self.chosen, self.job, self.digest = sentences, job, model.digest
