@@ -29,6 +29,12 @@ def reading(app: AppTest) -> Reading:
     return found
 
 
+def said(app: AppTest) -> str:
+    """What the page says, without the marks that escape Markdown."""
+    texts = [*app.markdown, *app.caption, *app.info, *app.error]
+    return "\n".join(each.value for each in texts).replace("\\", "")
+
+
 def comes_to(app: AppTest, **address: str | list[str]) -> AppTest:
     """The same where the visitor has come to an address with these parameters, too: the next run reads it."""
     app.query_params.update(address)

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from core.analysis.composition.edge_effects import estimated_edges, exact_effects
 from core.analysis.composition.edges import Edge, Node
 from core.analysis.composition.replacement import record_replacement
-from tests.viz_app.pages import Start, healthy, opened, reading, state_of
+from tests.viz_app.pages import Start, healthy, opened, reading, said, state_of
 from viz_app.controls import job_control
 from viz_app.session.chosen_heads import heads_widget
 from viz_app.views.experiments.head_paths import paths_survey
@@ -17,9 +17,7 @@ EDGE = Edge(Node("encoder_self", 0, 1), Node("cross", 1, 0), "value")
 
 
 @pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Measure a few edges, in one run of the page."""
-    monkeypatch.setattr(job_control, "TURN", 60.0)
+def few_edges(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths_survey, "MEASURED", 30)
 
 
@@ -31,11 +29,6 @@ def surveyed(app: AppTest) -> QuestionSurvey:
     found = state_of(app, SurveySlot).measured
     assert found is not None
     return found
-
-
-def said(app: AppTest) -> str:
-    texts = [*app.markdown, *app.caption, *app.info, *app.error]
-    return "\n".join(each.value for each in texts).replace("\\", "")
 
 
 def test_edges_are_estimated_measured_and_checked(start: Start) -> None:

@@ -8,18 +8,13 @@ from core.analysis.interventions.minimal_pairs import MinimalPair
 from core.analysis.interventions.patch_results import PatchedCell
 from core.analysis.interventions.patching import mean_map, patching_map
 from core.analysis.interventions.recorded_runs import record_runs
-from tests.viz_app.pages import Start, healthy, opened, reading, state_of
+from tests.viz_app.pages import Start, healthy, opened, reading, said, state_of
 from viz_app.controls import job_control
 from viz_app.views.experiments.patching.measurement import Patching, PatchingSlot, PathsSlot
 from viz_app.views.experiments.patching.second_sentence import few_and_more
 from viz_app.views.experiments.patching.selection import PatchingSelection, parsed_cell
 
 CLEAN, CORRUPTED, TARGET = "The house.", "The train.", "345.28.346.2"
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job_control, "TURN", 60.0)
 
 
 def patched(start: Start, **address: str) -> AppTest:
@@ -31,11 +26,6 @@ def measured(app: AppTest) -> Patching:
     found = state_of(app, PatchingSlot).measured
     assert found is not None
     return found
-
-
-def said(app: AppTest) -> str:
-    texts = [*app.markdown, *app.caption, *app.info, *app.error]
-    return "\n".join(each.value for each in texts).replace("\\", "")
 
 
 def test_the_map_is_measured_and_checked(start: Start) -> None:

@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.analysis.heads.head import Head
 from tests.viz_app.pages import Start, comes_to, healthy, opened, reading, state_of
-from viz_app.controls import job_control, search_progress
+from viz_app.controls import search_progress
 from viz_app.controls.search_progress import StoppedSearches
 from viz_app.drawing import ablation
 from viz_app.session.switches import Switches
@@ -14,7 +14,6 @@ from viz_app.session.switches import Switches
 def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job_control, "TURN", 60.0)
     opened(app, "switches")
     table = app.dataframe[0].value
     assert len(table) == 24  # 2 + 2 layers, 4 heads, cross-attention too
@@ -63,8 +62,7 @@ def test_an_address_that_names_no_head_is_refused(app: AppTest, named: str, said
 
 
 @pytest.mark.parametrize("text", ["<b>*_`$x$ :red[a] </script>", "\u0645\u0631\u062d\u0628\u0627"])
-def test_every_text_has_its_heads_measured(start: Start, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job_control, "TURN", 60.0)
+def test_every_text_has_its_heads_measured(start: Start, text: str) -> None:
     app = opened(start(beam_size="1", text=text), "switches")
     assert reading(app).translation.source == text
     assert len(app.dataframe[0].value) == 24
