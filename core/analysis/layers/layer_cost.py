@@ -1,7 +1,5 @@
 """Time and memory of the layers of Table 1: one forward pass over one sequence."""
 
-import csv
-import io
 import json
 import math
 import platform
@@ -15,7 +13,6 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from core.analysis.csv_output import without_formula
 from core.analysis.declaration import Columns, PicturedResult
 from core.analysis.layers.layer_curves import Along, layer_curves
 from core.analysis.layers.layer_types import LAYER_TYPES, SequenceLayer, Sizes, compared_multiplications
@@ -230,15 +227,6 @@ def _processor() -> str:
 # --- Files ------------------------------------------------------------------------------------------------------------
 
 COLUMNS = tuple(field.name for field in fields(Cost))
-
-
-def to_csv(table: CostTable) -> str:
-    """One row per measurement, with the machine in each."""
-    text, columns = io.StringIO(), table.table()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([*map(without_formula, row)] for row in zip(*columns.values(), strict=True))
-    return text.getvalue()
 
 
 def to_json(table: CostTable) -> str:

@@ -7,8 +7,9 @@ from pathlib import Path
 import torch
 from tqdm import tqdm
 
+from core.analysis.csv_output import csv_text, write_csv
 from core.analysis.declaration import Analysis, option
-from core.analysis.layers.layer_cost import SECONDS, CostTable, grid, hardware, measure, to_csv, to_json
+from core.analysis.layers.layer_cost import SECONDS, CostTable, grid, hardware, measure, to_json
 from core.analysis.subject import NOTHING
 from core.files.console import show
 from core.files.file_writing import check_folder_of, write_text
@@ -80,9 +81,9 @@ def _write(costs: CostTable, options: LayerTypesOptions) -> None:
         OSError: the file cannot be written.
     """
     if options.output is None:
-        sys.stdout.write(to_csv(costs))
+        write_csv(costs.table())
         return
-    write_text(options.output, to_json(costs) if options.output.suffix.lower() == ".json" else to_csv(costs))
+    write_text(options.output, to_json(costs) if options.output.suffix.lower() == ".json" else csv_text(costs.table()))
     show(f"{options.output}: {len(costs.costs)} measurements on {costs.hardware}")
 
 
