@@ -49,7 +49,7 @@ HOW_TO_READ = {
     RATE: marked("""
         Section 5.3: the rate rises linearly during the warm-up, then falls with the inverse square root of the
         step; a wider model has a smaller rate. Scale multiplies it. In a cooldown, which the paper does not have, it
-        falls linearly to 0 at the end. Crosses are the rates that the run logged."""),
+        falls linearly to 0 at the end. Points are the rates that the run logged."""),
     SAMPLES: marked("""
         Greedy translations of sentences from the validation set, which the model is not trained on. They show
         what it learns when, but do not measure it."""),
