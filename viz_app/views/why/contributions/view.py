@@ -1,6 +1,5 @@
 """What heads write: the logit of a token as a sum over the decoder's parts."""
 
-from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -8,7 +7,6 @@ import streamlit as st
 from core.analysis.attribution.logit_attribution import LogitAttribution
 from core.analysis.declaration import Columns
 from core.analysis.heads.head import Head
-from core.analysis.pictures import Picture
 from core.analysis.recorded_call import Call
 from viz_app.components import word_links
 from viz_app.components.picture import picture
@@ -75,20 +73,30 @@ def page() -> None:
     except ValueError as error:
         st.error(sentence_case(str(error)))
         return
+    recorded = logit_terms.terms_call(reading, position, against).returning(terms)
     head = logit_terms.term_head(reading, terms)
-    shown = terms.pictures(head)
+    pictures = terms.pictures(head)
+
+    def draw(number: int) -> None:
+        """Draw one of the pictures; a click opens the head of a mark, or the one that adds most to it."""
+        shown, key = pictures[number], KEYS[number]
+        st.markdown(tr(TITLES[number]), help=None if number else f"{tr(HOW_TO_READ)}\n\n{tr(ABOUT_BARS)}")
+        picture(shown, key, head if number == 1 else None, on_head=session_object(SelectedTerm).select)
+        table = None if number else lambda: recorded.then("table")
+        downloads(key, key, title=translated(shown.title), call=table)
+
     left, right = st.container(key="side-by-side").columns([4, 7], gap="medium")
     with left:
-        picture_of(0, shown, reading, terms, head)
+        draw(0)
     with right:
-        picture_of(1, shown, reading, terms, head)
+        draw(1)
     st.markdown(plain(translated(terms.answer(head))))
     left, right = st.container(key="difference").columns([5, 6], gap="large")
     with left:
-        picture_of(2, shown, reading, terms, head)
-        picture_of(3, shown, reading, terms, head)
+        draw(2)
+        draw(3)
     with right:
-        one_head(reading, terms, head)
+        one_head(reading, recorded, head)
         lexicons(reading)
     check_badge(
         tr("terms sum to the logit"),
@@ -98,24 +106,13 @@ def page() -> None:
     )
 
 
-def recorded_terms(reading: readings.Reading, terms: LogitAttribution) -> Call:
-    """Return the call that split the logit, with its result."""
-    return logit_terms.terms_call(reading, terms.position, terms.against).returning(terms)
+def one_head(reading: readings.Reading, split: Call, head: Head) -> None:
+    """Draw the tokens that the selected head attends to, its contributions, and the pieces that it promotes.
 
-
-def picture_of(
-    number: int, pictures: Sequence[Picture], reading: readings.Reading, terms: LogitAttribution, head: Head
-) -> None:
-    """Draw one of the pictures; a click opens the head of a mark, or the one that adds most to it."""
-    shown, key = pictures[number], KEYS[number]
-    st.markdown(tr(TITLES[number]), help=None if number else f"{tr(HOW_TO_READ)}\n\n{tr(ABOUT_BARS)}")
-    picture(shown, key, head if number == 1 else None, on_head=session_object(SelectedTerm).select)
-    table = None if number else lambda: recorded_terms(reading, terms).then("table")
-    downloads(key, key, title=translated(shown.title), call=table)
-
-
-def one_head(reading: readings.Reading, terms: LogitAttribution, head: Head) -> None:
-    """Draw the tokens that the selected head attends to, its contributions, and the pieces that it promotes."""
+    Args:
+        split: the call that split the logit, with its result.
+    """
+    terms: LogitAttribution = split.run()
     with st.container(horizontal=True, vertical_alignment="center"):
         value = decimal(terms.heads()[head], 2, sign=True)
         st.markdown(
@@ -143,8 +140,7 @@ def one_head(reading: readings.Reading, terms: LogitAttribution, head: Head) -> 
     promoted = None
     if head.kind == "cross":
         promoted = logit_terms.lexicon_call(reading, head).returning(logit_terms.promoted(reading, head))
-    shown = recorded_terms(reading, terms), python_code.explanation(reading), head, promoted
-    recorded = Call("table", "head_table", shown)
+    recorded = split.then("head_table", python_code.explanation(reading), head, promoted)
     table: Columns = recorded.run()
     show_table(
         table,

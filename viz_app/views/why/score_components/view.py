@@ -11,7 +11,7 @@ from core.analysis.attribution.score_components import (
     score_components,
 )
 from core.analysis.declaration import FIRST
-from core.analysis.heads.head import Head
+from core.analysis.heads.head import Head, all_heads
 from core.analysis.pictures import Grid
 from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable, readable_all
@@ -112,7 +112,7 @@ def page() -> None:
 def boxes(reading: Reading) -> ScoreComponentsOptions:
     """Select head, query and key, and what the key is compared with."""
     maps = reading.explain().maps
-    heads = {str(head): head for layers in maps.values() for own in layers for head in _heads(own)}
+    heads = {str(head): head for head in all_heads(reading.model.translator.model)}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         ATTENDING_HEAD.preset_for(reading.model.digest, lambda: first_head(reading))
         name = ATTENDING_HEAD.draw(
@@ -144,10 +144,6 @@ def boxes(reading: Reading) -> ScoreComponentsOptions:
             help=tr(ABOUT_INSTEAD),
         )
     return ScoreComponentsOptions(head=head, query=query, key=key, instead_of=None if other == MEAN else int(other) - 1)
-
-
-def _heads(own: AttentionMap) -> list[Head]:
-    return [Head(own.kind, own.layer, head) for head in range(own.num_heads)]
 
 
 def first_head(reading: Reading) -> str:
