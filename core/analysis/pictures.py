@@ -95,12 +95,14 @@ class Series:
     Attributes:
         color: its place among the colours of heads.
         heads: that a click on a bar selects; empty if the series has none.
+        says: of each bar on hover; by default its series, column and value.
     """
 
     name: str
     color: int
     values: Sequence[float]
     heads: Sequence[Head | None] = ()
+    says: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,12 +113,14 @@ class Bars:
         title: name of the picture.
         axis: meaning of the numbers.
         columns: names.
+        below: meaning of the columns.
     """
 
     title: str
     axis: str
     columns: Sequence[str]
     series: Sequence[Series]
+    below: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,9 +38,9 @@ def picture_data(picture: Picture, say: Say = list, selected: Mark | Set[Mark] |
         return _curves(picture, say)
     columns = say(picture.columns)
     if isinstance(picture, Bars):
-        name, axis, *names = say([picture.title, picture.axis, *(each.name for each in picture.series)])
+        name, axis, below, *names = say([picture.title, picture.axis, picture.below, *(s.name for s in picture.series)])
         series = [_series(each, own, columns, say) for each, own in zip(picture.series, names, strict=True)]
-        return {"kind": "bars", "name": name, "axis": axis, "columns": columns, "series": series}
+        return {"kind": "bars", "name": name, "axis": axis, "below": below, "columns": columns, "series": series}
     name, legend, low, high = say([picture.title, picture.legend, *picture.ends])
     groups = list(zip(say([group for group, _ in picture.groups]), [count for _, count in picture.groups], strict=True))
     of_groups = [group for group, count in groups for _ in range(count)] or [""] * len(columns)
@@ -77,12 +77,11 @@ def picture_data(picture: Picture, say: Say = list, selected: Mark | Set[Mark] |
 
 
 def _series(series: Series, name: str, columns: Sequence[str], say: Say) -> dict[str, Any]:
-    heads = series.heads or [None] * len(columns)
+    heads, said = series.heads or [None] * len(columns), say(series.says or numbers(series.values, "+.3f"))
+    names = said if series.says else [f"{name}, {column}: {each}" for column, each in zip(columns, said, strict=True)]
     bars = [
-        {"value": value, "name": f"{name}, {column}: {number}", "isButton": head is not None}
-        for column, value, number, head in zip(
-            columns, series.values, say(numbers(series.values, "+.3f")), heads, strict=True
-        )
+        {"value": value, "name": says, "isButton": head is not None}
+        for value, says, head in zip(series.values, names, heads, strict=True)
     ]
     return {"name": name, "color": series.color, "bars": bars}
 

@@ -12,6 +12,7 @@ import { pageScale } from "./shades.js";
  * @typedef {object} BarsData
  * @property {string} name
  * @property {string} axis
+ * @property {string} below
  * @property {string[]} columns
  * @property {{ name: string, color: number, bars: Bar[] }[]} series
  */
@@ -25,12 +26,12 @@ const WIDTH = 0.65; // of a bar, where the next column is at 1
  * @param {OnPlace} onPlace
  * @returns {() => void} Stops following the width of the page.
  */
-export function drawBars(root, { name, axis, columns, series }, onPlace) {
+export function drawBars(root, { name, axis, below, columns, series }, onPlace) {
   return followWidth(root, name, (figure) => {
     const colors = pageScale(root, "heads");
     const ends = columns.map((_, column) => [-1, 1].map((sign) => sum(series, column, sign)));
     const [low, high] = [Math.min(...ends.map((end) => end[0]), 0), Math.max(...ends.map((end) => end[1]), 0)];
-    const { svg, x, y } = chartFrame(root, HEIGHT, { axis, columns, low, high });
+    const { svg, x, y } = chartFrame(root, HEIGHT, { axis, below, columns, low, high });
     const width = WIDTH * (columns.length > 1 ? x(1) - x(0) : x(0));
     const reached = columns.map(() => ({ [-1]: 0, [1]: 0 }));
     const rows = series.map(({ color, bars }, row) =>

@@ -47,14 +47,15 @@ export function followWidth(root, name, draw) {
  * The frame of a picture with columns.
  * @param {HTMLElement} root
  * @param {number} height
- * @param {{ axis: string, columns: readonly string[], low: number, high: number }} scales `low` is 0 or below it.
+ * @param {{ axis: string, below?: string, columns: readonly string[], low: number, high: number }} scales `low` is 0 or below it.
  * @returns {Frame}
  */
-export function chartFrame(root, height, { axis, columns, low, high }) {
+export function chartFrame(root, height, { axis, below, columns, low, high }) {
   const step = tickStep(high - low);
   const [least, most] = [step * Math.floor(low / step), step * Math.max(Math.ceil(high / step), low < 0 ? 0 : 1)];
   const [names, values] = [columns.map((name, place) => ({ place, name })), ticks(least, most)];
-  return plotFrame(root, height, { axis, names, ends: [-0.5, columns.length - 0.5], values, limits: [least, most] });
+  const ends = [-0.5, columns.length - 0.5];
+  return plotFrame(root, height, { axis, below, names, ends, values, limits: [least, most] });
 }
 
 /**

@@ -19,13 +19,11 @@ from core.capture import KINDS, AttentionMap, Kind
 from core.drawing.drawing_data import FED_ARROW
 from viz_app.components.attention_clicks import ClickedWeights, Cutting
 from viz_app.components.attention_map import attention_map
-from viz_app.controls.charts import show_chart
+from viz_app.components.picture import picture
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
-from viz_app.controls.widgets import page_theme
 from viz_app.drawing.ablation import head_title
 from viz_app.drawing.display_text import decimal, isolated, plain
-from viz_app.drawing.score_products import products_figure
 from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr
 from viz_app.page_list import script_of
@@ -137,11 +135,9 @@ class MapCells:
             self._draw(cell, self.of.products(cell))
 
     def _draw(self, cell: Cell, products: ScoreProducts) -> None:
-        own, theme = self.of.maps[cell.head.kind, cell.head.layer], page_theme()
+        own = self.of.maps[cell.head.kind, cell.head.layer]
         st.markdown(cell_text(own, cell, products), help=tr(ABOUT))
-        figure = products_figure(products, theme)
-        name = tr("{count} products of query and key", count=len(products.query))
-        show_chart(figure, f"products-{self.key}", name)
+        picture(products.picture(), f"products-{self.key}")
         row, column = tokens_of(own, cell)
         title = tr(
             "Products of query ({query}) and key ({key}), {head}", query=row, key=column, head=head_title(cell.head)

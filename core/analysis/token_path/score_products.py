@@ -17,7 +17,9 @@ from torch import Tensor
 
 from core.analysis.agreement import require_agreement
 from core.analysis.heads.head import attention_layers
+from core.analysis.pictures import Bars, Series
 from core.analysis.relative_scores import relative_scores
+from core.text.phrases import Number, Phrase, marked
 from core.trace import Head, record
 from core.translator import Translator
 
@@ -67,6 +69,34 @@ class ScoreProducts:
         key.
         """
         return math.nan if self.is_hidden else abs(self.score - self.own_score) / max(1.0, abs(self.own_score))
+
+    def picture(self) -> Bars:
+        """A bar for each dimension and, of a model with relative positions, one for the distance, apart from them."""
+        count, numbers = len(self.query), (self.query.tolist(), self.key.tolist(), self.products.tolist())
+        says = [
+            Phrase(
+                marked("dimension {number}: {query} \u00d7 {key} / \u221a{count} = {product}"),
+                number=Number(number, "d"),
+                query=Number(query, "+.3f"),
+                key=Number(key, "+.3f"),
+                count=Number(count, "d"),
+                product=Number(product, "+.3f"),
+            )
+            for number, (query, key, product) in enumerate(zip(*numbers, strict=True), 1)
+        ]
+        apart = [] if self.relative is None else ["", ""]
+        name = Phrase(marked("product"))
+        series = [Series(name=name, color=0, values=[*numbers[2], *(0.0 for _ in apart)], says=[*says, *apart])]
+        if self.relative is not None:
+            distance = Phrase(marked("distance"))
+            series.append(Series(name=distance, color=1, values=[*[0.0] * (count + 1), self.relative]))
+        return Bars(
+            title=Phrase(marked("{count} products of query and key"), count=Number(count, "d")),
+            axis=name,
+            below=Phrase(marked("dimension")),
+            columns=[*map(str, range(1, count + 1)), *apart],
+            series=series,
+        )
 
     def columns(self) -> dict[str, list[float | None]]:
         """Columns of a table with a row for each dimension, counted from 0, and one without dimension for `relative`.
