@@ -40,7 +40,9 @@ def picture_data(picture: Picture, say: Say = list, selected: Mark | Set[Mark] |
     if isinstance(picture, Bars):
         name, axis, below, *names = say([picture.title, picture.axis, picture.below, *(s.name for s in picture.series)])
         series = [_series(each, own, columns, say) for each, own in zip(picture.series, names, strict=True)]
-        return {"kind": "bars", "name": name, "axis": axis, "below": below, "columns": columns, "series": series}
+        about = " ".join(say([_range(each, picture.columns) for each in picture.series]))
+        labels = {"name": name, "about": about, "axis": axis, "below": below}
+        return {"kind": "bars", **labels, "columns": columns, "series": series}
     name, legend, low, high = say([picture.title, picture.legend, *picture.ends])
     groups = list(zip(say([group for group, _ in picture.groups]), [count for _, count in picture.groups], strict=True))
     of_groups = [group for group, count in groups for _ in range(count)] or [""] * len(columns)
@@ -84,6 +86,19 @@ def _series(series: Series, name: str, columns: Sequence[str], say: Say) -> dict
         for value, says, head in zip(series.values, names, heads, strict=True)
     ]
     return {"name": name, "color": series.color, "bars": bars}
+
+
+def _range(series: Series, columns: Sequence[str]) -> Phrase:
+    """Least and largest bar, for screen readers."""
+    (low, low_place), (high, high_place) = (end(zip(series.values, columns, strict=True)) for end in (min, max))
+    return Phrase(
+        marked("{name}: lowest {low} at {low_place}, highest {high} at {high_place}."),
+        name=series.name,
+        low=Number(low, ".3g"),
+        low_place=low_place,
+        high=Number(high, ".3g"),
+        high_place=high_place,
+    )
 
 
 def _curves(picture: Curves, say: Say) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import { pageScale } from "./shades.js";
  * @typedef {{ value: number, name: string, isButton: boolean }} Bar
  * @typedef {object} BarsData
  * @property {string} name
+ * @property {string} about What it shows, for screen readers.
  * @property {string} axis
  * @property {string} below
  * @property {string[]} columns
@@ -26,7 +27,7 @@ const WIDTH = 0.65; // of a bar, where the next column is at 1
  * @param {OnPlace} onPlace
  * @returns {() => void} Stops following the width of the page.
  */
-export function drawBars(root, { name, axis, below, columns, series }, onPlace) {
+export function drawBars(root, { name, about, axis, below, columns, series }, onPlace) {
   return followWidth(root, name, (figure) => {
     const colors = pageScale(root, "heads");
     const ends = columns.map((_, column) => [-1, 1].map((sign) => sum(series, column, sign)));
@@ -55,6 +56,10 @@ export function drawBars(root, { name, axis, below, columns, series }, onPlace) 
       sample.style.background = colors[color];
       return { name, sample };
     });
+    if (!rows.flat().length) {
+      svg.setAttribute("role", "img");
+      svg.setAttribute("aria-label", about);
+    }
     figure.append(legend(samples), svg);
     return rows;
   });

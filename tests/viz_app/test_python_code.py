@@ -243,7 +243,8 @@ def test_contributions(start: Start, rows: dict[str, Row], term: str) -> None:
     run_all(rows, 3)
 
 
-def test_contrast(start: Start, rows: dict[str, Row], small_checkpoint: Path) -> None:
+def test_contrast(start: Start, rows: dict[str, Row], small_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_control, "TURN", 60.0)
     app = opened(start(small_checkpoint, text="Where?", beam_size="1", target="345.28.2", token="1"), "contrast")
     sample = state_of(app, FaithfulnessSample)
     sample.begin(reading(app).model, ("Where?", "The sea."), True)

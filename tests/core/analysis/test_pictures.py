@@ -49,7 +49,9 @@ def test_the_data_of_a_grid() -> None:
 
 
 def test_the_data_of_bars() -> None:
-    (series,) = picture_data(BARS)["series"]
+    data = picture_data(BARS)
+    assert data["about"] == "x: lowest -2 at L1, highest 1 at in."
+    (series,) = data["series"]
     assert [(bar["name"], bar["isButton"]) for bar in series["bars"]] == [
         ("x, in: +1.000", False),
         ("x, L1: -2.000", True),

@@ -19,8 +19,7 @@ def test_the_products_of_heads_in_every_layer_sum_to_the_models_score(post_or_pr
         found = products(post_or_pre, head, 4, 2)
         assert found.gap < 1e-6
         assert found.score == pytest.approx(sum(found.columns()["product"]))
-        (drawn,) = found.picture().series
-        assert found.score == pytest.approx(sum(drawn.values))
+        assert found.score == pytest.approx(sum(sum(each.values) for each in found.picture().series))
 
 
 @pytest.mark.parametrize("head", [Head("encoder_self", 1, 2), Head("decoder_self", 0, 3), Head("cross", 2, 0)])
