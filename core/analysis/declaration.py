@@ -48,9 +48,9 @@ class PicturedResult(ABC):
     def table(self) -> Columns:
         """The numbers, one row for each; layers, heads and positions are counted from 0."""
 
-    @abstractmethod
     def pictures(self, at: Head) -> Sequence[Picture]:
-        """What is drawn while a head is selected."""
+        """What is drawn while a head is selected; nothing where the table or a drawing of its own shows all."""
+        return ()
 
     @abstractmethod
     def answer(self, at: Head) -> str:

@@ -9,10 +9,13 @@ from tqdm import tqdm
 from core.analysis.alignment.aligners import Aligner, rank_aligners
 from core.analysis.alignment.pharaoh import read_gold_pairs
 from core.analysis.attribution.methods import METHODS, Method
-from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, option
+from core.analysis.pictures import Dot, Dots
 from core.analysis.subject import MODEL
 from core.capture import AttentionMap
 from core.files.number_range import FROM_1
+from core.text.phrases import Number, Phrase, marked
+from core.trace import Head
 from core.translator import Translator
 
 
@@ -28,7 +31,7 @@ class AlignOptions:
 
 
 @dataclass(frozen=True)
-class RankedAligners:
+class RankedAligners(PicturedResult):
     """Aligners, lowest alignment error rate first, and the number of sentence pairs that they are measured on."""
 
     aligners: Sequence[Aligner]
@@ -48,6 +51,27 @@ class RankedAligners:
             "precision": [score.precision for score in scores],
             "recall": [score.recall for score in scores],
         }
+
+    def pictures(self, at: Head = FIRST) -> tuple[Dots]:
+        """The error rate of each head, by those of its rows that align better."""
+        best = {(each.layer, each.head): each.score.error_rate for each in reversed(self.aligners)}
+        dots = [
+            Dot(head=Head("cross", layer, head), value=rate, says=Number(rate, ".3f"))
+            for (layer, head), rate in best.items()
+            if layer is not None and head is not None
+        ]
+        layers = 1 + max((dot.head.layer for dot in dots), default=0)
+        title, axis = Phrase(marked("Heads as word aligners")), Phrase(marked("Errors (AER)"))
+        return (Dots(title=title, axis=axis, dots=sorted(dots, key=lambda dot: dot.head), num_layers=layers),)
+
+    def answer(self, at: Head = FIRST) -> str:
+        """The best aligner."""
+        return Phrase(
+            marked("{head} aligns the words of {pairs} sentence pairs best, with an error rate (AER) of {rate}."),
+            head=str(self.aligners[0]),
+            pairs=Number(self.num_pairs, ","),
+            rate=Number(self.aligners[0].score.error_rate, ".3f"),
+        )
 
     def __str__(self) -> str:
         """The ranking as text; layers and heads are counted from 1."""

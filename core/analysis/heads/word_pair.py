@@ -17,10 +17,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, option
+from core.analysis.pictures import Dot, Dots
 from core.analysis.tokens.words import word, word_groups
 from core.capture import AttentionMap
 from core.results import Explanation
+from core.text.phrases import Number, Phrase, marked
 from core.trace import Head, Kind
 from core.translator import Translator
 
@@ -55,7 +57,7 @@ class HeadWeight(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PairHeads:
+class PairHeads(PicturedResult):
     """All heads of the kind that links two words, the most weight first.
 
     Attributes:
@@ -76,13 +78,27 @@ class PairHeads:
             "weight": [weight for _, weight in self.heads],
         }
 
-    def summary(self) -> str:
-        """Name the first head, in a line."""
-        (_, layer, head), weight = self.heads[0]
-        return (
-            f"{self.query_text} -> {self.key_text}, {self.pair.kind}: L{layer + 1} H{head + 1} has the most weight, "
-            f"{weight:.3f}"
+    def pictures(self, at: Head = FIRST) -> tuple[Dots]:
+        """The weight of each head."""
+        dots = [Dot(head=head, value=weight, says=Number(weight, ".3f")) for head, weight in sorted(self.heads)]
+        title = Phrase(marked("{query} \u2192 {key}"), query=self.query_text, key=self.key_text)
+        axis = Phrase(marked("weight"))
+        return (Dots(title=title, axis=axis, dots=dots, num_layers=1 + dots[-1].head.layer),)
+
+    def answer(self, at: Head = FIRST) -> str:
+        """The head with the most weight."""
+        head, weight = self.heads[0]
+        return Phrase(
+            marked("{query} \u2192 {key}: {head} has the most weight, {weight}."),
+            query=self.query_text,
+            key=self.key_text,
+            head=head.short,
+            weight=Number(weight, ".3f"),
         )
+
+    def summary(self) -> str:
+        """The answer."""
+        return self.answer()
 
 
 def word_pair(explanation: Explanation, one: PlacedWord, other: PlacedWord) -> WordPair | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, option
 from core.analysis.interventions.minimal_pairs import MinimalPair, minimal_pairs
 from core.analysis.interventions.pair_runs import Metric
 from core.analysis.interventions.patch_results import PatchedComponents, PatchedHeads, PatchedPaths
@@ -16,14 +16,15 @@ from core.analysis.interventions.path_patching import INPUTS, Receiver, path_eff
 from core.analysis.interventions.recorded_runs import record_runs
 from core.analysis.subject import piece_id, predicted_position
 from core.files.number_range import COUNTED_FROM_1
-from core.trace import Kind, parse_head
+from core.text.phrases import Number, Phrase, marked
+from core.trace import Head, Kind, parse_head
 from core.translator import Translator
 
 # --- results --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Proposals:
+class Proposals(PicturedResult):
     """Sentences of equal length in tokens, to patch with."""
 
     pairs: Sequence[MinimalPair]
@@ -35,6 +36,10 @@ class Proposals:
             "text": [pair.text for pair in self.pairs],
             "reason": [pair.reason for pair in self.pairs],
         }
+
+    def answer(self, at: Head = FIRST) -> str:
+        """How many there are."""
+        return Phrase(marked("{count} sentences to patch with."), count=Number(len(self.pairs), ","))
 
 
 # --- the analysis ---------------------------------------------------------------------------------------------------

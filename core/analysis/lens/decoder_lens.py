@@ -10,17 +10,18 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.analysis.declaration import Columns
+from core.analysis.declaration import FIRST, Columns, PicturedResult
 from core.analysis.lens.level_states import level_places
 from core.decoding import FREE, BeamState, Constraints, NextLogits, Progress, beam_steps, best_hypotheses
 from core.decoding.cache import empty_cache
 from core.results import ScoredText
-from core.trace import record
+from core.text.phrases import Number, Phrase, marked
+from core.trace import Head, record
 from core.translator import Translator
 
 
 @dataclass(frozen=True)
-class EncoderLens:
+class EncoderLens(PicturedResult):
     """Translations from the states of every encoder layer, see `encoder_translations`."""
 
     translations: tuple[ScoredText, ...]
@@ -32,6 +33,13 @@ class EncoderLens:
             "log_prob": [translation.log_prob for translation in self.translations],
             "translation": [translation.text for translation in self.translations],
         }
+
+    def answer(self, at: Head = FIRST) -> str:
+        """From which layer on the translation stays the model's own."""
+        texts = [each.text for each in self.translations]
+        others = [level for level, text in enumerate(texts) if text != texts[-1]]
+        level = others[-1] + 1 if others else 0
+        return Phrase(marked("From layer {level} on the translation is the model's own."), level=Number(level, ","))
 
 
 def encoder_translations(

@@ -29,7 +29,7 @@ from typing import Any, Literal
 from tqdm import tqdm
 
 from core.analysis.corpus.index_file import index_beside
-from core.analysis.declaration import Analysis, Columns, option, print_table
+from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, option, print_table
 from core.analysis.sample_sentences import SAMPLE
 from core.analysis.signs.left_out import left_out, spans
 from core.analysis.signs.pair_signs import SIGNS, Pair, SignName, pair_signs
@@ -40,7 +40,9 @@ from core.analysis.unfamiliar_source import SourceLanguage, language_by_index, s
 from core.files.file_writing import check_folder_of, file_digest, write_text
 from core.files.number_range import FROM_1
 from core.files.strict_json import json_text, read_json
+from core.text.phrases import Number, Phrase, marked
 from core.text.text_files import read_text, split_lines
+from core.trace import Head
 from core.translator import Translator
 
 SUFFIX = ".signs.json"
@@ -69,7 +71,7 @@ class Threshold:
 
 
 @dataclass(frozen=True)
-class SignThresholds:
+class SignThresholds(PicturedResult):
     """Thresholds of a model.
 
     Attributes:
@@ -128,6 +130,13 @@ class SignThresholds:
             **{f"fires_on_{of}": [_shown(self.share(name, of)) for name in SIGNS] for of in ("own", "right")},
             "for_given": ["yes" if self.is_offered(name, given=True) else "no" for name in SIGNS],
         }
+
+    def answer(self, at: Head = FIRST) -> str:
+        """What they were measured on."""
+        return Phrase(
+            marked("Thresholds from the model's own translations of {sentences} sentences."),
+            sentences=Number(self.sentences, ","),
+        )
 
 
 def _shown(share: float | None) -> str:

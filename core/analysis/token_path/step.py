@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, option
 from core.analysis.token_path.steps import TokenPath
 from core.analysis.token_path.token_walk import follow_token
-from core.trace import Stack
+from core.text.phrases import Phrase, marked
+from core.trace import Head, Stack
 from core.translator import Translator
 
 
@@ -36,7 +37,7 @@ class StepOptions:
 
 
 @dataclass(frozen=True)
-class TokenNumbers:
+class TokenNumbers(PicturedResult):
     """The numbers of a token on its way through a layer, of one part or of all."""
 
     path: TokenPath
@@ -45,6 +46,14 @@ class TokenNumbers:
     def table(self) -> Columns:
         """A row for each number; positions, heads and dimensions are counted from 0."""
         return self.path.table(self.part)
+
+    def answer(self, at: Head = FIRST) -> str:
+        """How exact the numbers are."""
+        return Phrase(
+            marked("The numbers of {token}, computed by the formulas, differ from the model's own by at most {gap}."),
+            token=self.path.tokens[self.path.position],
+            gap=f"{self.path.gap:.1g}",
+        )
 
     def summary(self) -> str:
         """The followed token, and how exact the numbers are."""

@@ -14,7 +14,7 @@ from typing import TypeVar
 from tqdm import tqdm
 
 from core.analysis.csv_output import without_formula
-from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, option
 from core.analysis.signs.pair_signs import SIGNS, SignName
 from core.analysis.signs.text_signs import TEXT_SIGNS
 from core.analysis.signs.thresholds import (
@@ -44,7 +44,9 @@ from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
 from core.files.console import show
 from core.files.file_writing import check_folder_of, file_digest, write_atomically
 from core.files.number_range import FROM_1, NumberRange
+from core.text.phrases import Number, Phrase, marked
 from core.text.text_files import TAB, decode, parse_lines
+from core.trace import Head
 from core.translator import Translator
 
 T = TypeVar("T")
@@ -109,7 +111,7 @@ class ScoreOptions:
 
 
 @dataclass(frozen=True)
-class ScoredWords:
+class ScoredWords(PicturedResult):
     """Words of translations.
 
     Attributes:
@@ -131,9 +133,22 @@ class ScoredWords:
             "link": [f"{self.app.rstrip('/')}/?{app_query(each, self.digest)}" for each in self.words],
         }
 
+    def answer(self, at: Head = FIRST) -> str:
+        """The least probable word."""
+        if not self.words:
+            return Phrase(marked("There is no word."))
+        return Phrase(
+            marked(
+                "\u201c{word}\u201d in line {line} is the least probable word, with a probability of {probability}."
+            ),
+            word=self.words[0].text,
+            line=Number(self.words[0].line.number, ","),
+            probability=Number(self.words[0].probability, ".3f"),
+        )
+
 
 @dataclass(frozen=True)
-class SignedSentences:
+class SignedSentences(PicturedResult):
     """Sentences with the signs of a bad translation.
 
     Attributes:
@@ -154,9 +169,17 @@ class SignedSentences:
         columns = sign_columns(self.lines, self.thresholds, self.by)
         for name in SIGNS:
             columns[name] = ["" if value is None else f"{value:.4f}" for value in columns[name]]
-        marked = (each.numbered(each.marked(self.thresholds, self.by)) for each in self.lines)
-        queries = (line_query(each.line, self.digest, words) for each, words in zip(self.lines, marked, strict=True))
+        words = (each.numbered(each.marked(self.thresholds, self.by)) for each in self.lines)
+        queries = (line_query(each.line, self.digest, those) for each, those in zip(self.lines, words, strict=True))
         return {**columns, "link": [f"{self.app.rstrip('/')}/?{query}" for query in queries]}
+
+    def answer(self, at: Head = FIRST) -> str:
+        """On how many sentences a sign fires."""
+        return Phrase(
+            marked("{count} of {sentences} sentences have a sign of a bad translation."),
+            count=Number(sum(bool(each.firing(self.thresholds)) for each in self.lines), ","),
+            sentences=Number(len(self.lines), ","),
+        )
 
     def summary(self) -> str:
         """The thresholds, and on how many sentences each sign fires."""

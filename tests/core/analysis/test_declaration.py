@@ -2,12 +2,13 @@
 
 import argparse
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args, get_type_hints
 
 import pytest
 
-from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.declaration import Analysis, Columns, PicturedResult, option
 from core.analysis.subject import MODEL, NOTHING, SENTENCE, Sentence, Subject
+from core.cli.commands import ANALYSES
 from core.files.number_range import NumberRange
 
 
@@ -122,3 +123,9 @@ def test_subjects_have_their_arguments() -> None:
         parser = argparse.ArgumentParser()
         subject.add_arguments(parser)
         assert [action.dest for action in parser._actions if action.dest != "help"] == names
+
+
+@pytest.mark.parametrize("analysis", ANALYSES, ids=lambda analysis: analysis.name)
+def test_every_result_has_its_answer(analysis: Analysis) -> None:
+    found = get_type_hints(analysis.function)["return"]
+    assert [each for each in get_args(found) or (found,) if not issubclass(each, PicturedResult)] == []

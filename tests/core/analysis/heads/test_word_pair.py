@@ -89,7 +89,9 @@ def test_the_head_that_was_made_to_link_them_is_first() -> None:
     assert pair is not None
     found = rank_heads(explanation, pair)
     assert found.heads[0] == (Head("encoder_self", 1, 1), pytest.approx(0.8))
-    assert found.summary() == "it -> animal, encoder_self: L2 H2 has the most weight, 0.800"
+    assert found.summary() == "it \u2192 animal: L2 H2 has the most weight, 0.800."
+    (dots,) = found.pictures()
+    assert {dot.head: dot.value for dot in dots.dots} == dict(found.heads)
 
 
 def test_words_are_named_by_side_and_number(explained: Explanation) -> None:
@@ -109,7 +111,7 @@ def test_the_command_prints_the_heads(tiny_checkpoint: Path, capsys: pytest.Capt
         Translator.from_checkpoint(tiny_checkpoint), SOURCE, TARGET, PairOptions(query="source.3", key="source.2")
     )
     assert [float(row["weight"]) for row in rows] == pytest.approx([weight for _, weight in found.heads], rel=1e-6)
-    assert "dog -> brown, encoder_self: L" in printed.err
+    assert "dog \u2192 brown: L" in printed.err
     assert main([*command, "--query", "source.3", "--key", "source.3"]) == 1
     assert "source.3 and source.3 are the same word: give two different ones" in capsys.readouterr().err
 
