@@ -37,7 +37,7 @@ MOST_FAILURES = 20
 WITHOUT_TOKENS = {
     *(
         f"viz_app.drawing.{name}"
-        for name in (*("bertviz_scripts", "display_text", "head_names", "plotly_chart", "score_products", "theme"),)
+        for name in (*("bertviz_scripts", "display_text", "head_names", "plotly_chart", "theme"),)
     ),
     *(
         f"viz_app.views.{name}"
