@@ -58,7 +58,7 @@ _Shape = dict[str, tuple[int, int]]  # layers, and heads or neurons of each, by 
 
 def index_beside(checkpoint: Path) -> Path:
     """Path where the index of a checkpoint is looked for."""
-    return checkpoint.with_name(checkpoint.name.removesuffix(".safetensors") + SUFFIX)
+    return checkpoint.parent / (checkpoint.name.removesuffix(".safetensors") + SUFFIX)  # "." has no name
 
 
 def save_index(path: str | Path, index: CorpusIndex) -> None:

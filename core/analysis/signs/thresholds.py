@@ -246,7 +246,7 @@ def _without_span(translator: Translator, source: str, number: int) -> str | Non
 
 def thresholds_beside(checkpoint: Path) -> Path:
     """Path where the thresholds of a checkpoint are looked for."""
-    return checkpoint.with_name(checkpoint.name.removesuffix(".safetensors") + SUFFIX)
+    return checkpoint.parent / (checkpoint.name.removesuffix(".safetensors") + SUFFIX)  # "." has no name
 
 
 def save_thresholds(path: Path, thresholds: SignThresholds) -> None:
