@@ -7,6 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from core.analysis.correlation import spearman
 from core.analysis.declaration import Columns
 from core.model import Transformer, sinusoidal_encoding
 
@@ -44,6 +45,16 @@ def position_similarity(encoding: Tensor, measure: Measure = "dot") -> Tensor:
     if measure == "cosine":
         encoding = torch.nn.functional.normalize(encoding, dim=1)
     return encoding @ encoding.T
+
+
+def correlation_with_sinusoids(encoding: Tensor) -> float:
+    """Rank correlation, over all pairs of positions, of their cosine with that of sinusoids: [positions, d_model].
+
+    Sinusoids at the same distance are equally similar: rounding must not give them different ranks.
+    """
+    mine, paper = (position_similarity(each, "cosine") for each in (encoding, sinusoidal_encoding(*encoding.shape)))
+    above = mine.new_ones(mine.shape).triu(1).bool()
+    return spearman(mine[above], paper[above].round(decimals=4))
 
 
 def wavelengths(d_model: int) -> Tensor:

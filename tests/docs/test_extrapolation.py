@@ -1,13 +1,10 @@
 """What `docs/measurements/extrapolation.py` measured is true of the shipped models, and so are the words beside it."""
 
 import pytest
-import torch
 
-from core.analysis.correlation import spearman
-from core.analysis.positions import model_positions, position_similarity
+from core.analysis.positions import correlation_with_sinusoids, model_positions
 from core.files.shipped_files import shipped_checkpoint
 from core.formats.checkpoint import load_checkpoint
-from core.model import sinusoidal_encoding
 from docs.measurements.extrapolation import TRAINED, exact
 from viz_app.views.paper.positions.figures.positions import extrapolation_table
 
@@ -23,14 +20,8 @@ def test_a_shipped_model_answers_as_measured(name: str) -> None:
 def test_learned_rows_are_like_sinusoids_where_they_were_trained() -> None:
     """As docs/pages/positions.md says."""
     learned = model_positions(load_checkpoint(shipped_checkpoint("reverse-learned")).model, 32)
-
-    def correlation(count: int) -> float:
-        mine, paper = (position_similarity(each[:count], "cosine") for each in (learned, sinusoidal_encoding(32, 64)))
-        above = torch.ones(count, count).triu(1).bool()
-        return spearman(mine[above], paper[above])
-
-    assert correlation(8) > 0.9
-    assert abs(correlation(32)) < 0.1
+    assert correlation_with_sinusoids(learned[:8]) > 0.9
+    assert abs(correlation_with_sinusoids(learned)) < 0.1
 
 
 def test_neither_kind_of_positions_extrapolates() -> None:

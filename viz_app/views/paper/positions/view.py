@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.analysis.correlation import spearman
 from core.analysis.pictures import Curves
 from core.analysis.positions import (
     Measure,
     by_position,
+    correlation_with_sinusoids,
     distance_columns,
     model_positions,
     position_similarity,
@@ -274,15 +274,10 @@ def learned_against_sinusoidal() -> PositionsPicture:
     model, count = readings.model(), count_box()
     recorded = learned_call(model, count)
     learned = recorded.run()
-    mine, paper = (
-        position_similarity(each, "cosine") for each in (learned, sinusoidal_encoding(len(learned), width()))
-    )
-    above = mine.new_ones(mine.shape).triu(1).bool()
-    correlation = decimal(spearman(mine[above], paper[above]), 2)
     note = tr(
         LEARNED_NOTE,
         count=len(learned),
-        correlation=correlation,
+        correlation=decimal(correlation_with_sinusoids(learned), 2),
         learned=float(learned.norm(dim=1).mean()),
         sinusoidal=(width() / 2) ** 0.5,
     )
