@@ -11,7 +11,7 @@ from tests.e2e.idle import open_page
 def test_table_1_is_drawn_moved_and_measured(page: Page, app: str) -> None:
     open_page(page, f"{app}/why?text=Where%3F&beam_size=1")
     expect(page.locator(".table-1 tbody tr")).to_have_count(5)
-    expect(page.locator(".chart .curve").first).to_be_visible()
+    expect(page.locator(".chart svg[role=img] .curve").first).to_be_visible()
     expect(page.get_by_text("At n = 64 < d = 512")).to_be_visible()
     page.get_by_role("slider", name="n, positions").focus()
     for _ in range(3):
