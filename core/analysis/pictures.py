@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.text.phrases import Number, Phrase, marked, numbers
+from core.text.phrases import Number, Phrase, marked
 from core.trace import Head
 
 Scale = Literal["sequential", "diverging", "greys"]  # of colours, from 0 to 1 or from -1 to 1
@@ -227,11 +227,20 @@ def effect_cells(effects: Sequence[float], limit: float, heads: Sequence[Head | 
     Args:
         heads: that a click selects, one for each effect, or none.
     """
-    texts, said = numbers(effects, "+.1f"), numbers(effects, "+.3f")
     return [
-        Cell(text=text if abs(effect) >= SMALLEST else "", says=says, shade=effect_share(effect, limit), head=head)
-        for effect, text, says, head in zip(effects, texts, said, heads or [None] * len(effects), strict=True)
+        Cell(
+            text=Number(effect, short_form(effect)) if abs(effect) >= SMALLEST else "",
+            says=Number(effect, "+.3f"),
+            shade=effect_share(effect, limit),
+            head=head,
+        )
+        for effect, head in zip(effects, heads or [None] * len(effects), strict=True)
     ]
+
+
+def short_form(effect: float) -> str:
+    """Form of a written effect, which takes four characters at most below 1,000 nats."""
+    return "+.1f" if abs(effect) < 9.95 else "+.0f"
 
 
 def effect_ends(limit: float) -> tuple[str, str]:

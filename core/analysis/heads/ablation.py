@@ -15,7 +15,7 @@ from torch import Tensor
 from core.analysis.declaration import Columns, PicturedResult
 from core.analysis.heads.gating import Gates, gated, head_gates
 from core.analysis.heads.head import all_heads
-from core.analysis.pictures import SMALLEST, Cell, Grid, effect_ends, effect_limit, effect_share
+from core.analysis.pictures import SMALLEST, Cell, Grid, effect_ends, effect_limit, effect_share, short_form
 from core.analysis.tokens.words import readable_all
 from core.decoding.text_codec import PassIds
 from core.model import Transformer
@@ -129,7 +129,7 @@ class HeadsOff(PicturedResult):
             columns=[each for width in widths.values() for each in ("", *(f"H{head + 1}" for head in range(width)))],
             rows=rows,
             groups=[(Phrase(KIND_NAMES[kind]), 1 + width) for kind, width in widths.items()],
-            width=5,
+            width=3,  # so that 144 heads fit into a window of 1,280 pixels, in which there is room for four
         )
         return (grid,)
 
@@ -150,7 +150,7 @@ class HeadsOff(PicturedResult):
             says = Phrase(marked("scaled by {factor}"), factor=Number(gate, ".2f"))
         if gate == 1:
             text, says = (
-                "" if change is None or abs(change) < SMALLEST else Number(change, "+.1f"),
+                "" if change is None or abs(change) < SMALLEST else Number(change, short_form(change)),
                 Phrase(marked("on")),
             )
         if change is not None:
