@@ -181,11 +181,7 @@ function axisNode(axis, x, y, send) {
   return { under, over };
 }
 
-/**
- * @param {Axis} axis
- * @param {string} end
- * @param {string} name
- */
+/** @param {Axis} axis @param {string} end @param {string} name */
 function handleNode(axis, end, name) {
   return vector("path", {
     class: "handle",
@@ -199,11 +195,7 @@ function handleNode(axis, end, name) {
   });
 }
 
-/**
- * @param {string} text
- * @param {number} x
- * @param {number} dy
- */
+/** @param {string} text @param {number} x @param {number} dy */
 function tspan(text, x, dy) {
   const node = vector("tspan", { x, dy });
   node.append(text);

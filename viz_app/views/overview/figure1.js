@@ -85,11 +85,7 @@ function firstChosen(root, data) {
   return { step: target < 0 || isIn ? before : target, source, open: chosen?.open };
 }
 
-/**
- * @param {Data} data
- * @param {Figure1Drawing} drawing
- * @param {() => void} show
- */
+/** @param {Data} data @param {Figure1Drawing} drawing @param {() => void} show */
 function newControls(data, drawing, show) {
   const step = element("label", "step", tr("Decoding step"));
   const slider = element("input");
@@ -111,11 +107,7 @@ function newControls(data, drawing, show) {
   return [step, element("output", "about"), element("span", "space"), all];
 }
 
-/**
- * @param {HTMLElement} bar
- * @param {Data} data
- * @param {Figure1Drawing} drawing
- */
+/** @param {HTMLElement} bar @param {Data} data @param {Figure1Drawing} drawing */
 function showControls(bar, data, drawing) {
   const { step, open } = drawing.chosen();
   const [slider, about, all] = ["input", ".about", ".all"].map((each) => bar.querySelector(each));

@@ -85,10 +85,7 @@ export function drawnBlock(block, scale, picked) {
   return node;
 }
 
-/**
- * The same as a table of numbers.
- * @param {Block} block
- */
+/** The same as a table of numbers. @param {Block} block */
 export function numbersTable(block) {
   const table = element("table");
   for (const { label, values, numbers } of block.rows) {
@@ -110,10 +107,7 @@ export function numbersTable(block) {
   return box;
 }
 
-/**
- * @param {Block} block
- * @param {boolean} hasValues
- */
+/** @param {Block} block @param {boolean} hasValues */
 function headings(block, hasValues) {
   const line = element("div", "row headings");
   line.append(element("span"), ...(hasValues ? [element("span")] : []));
@@ -171,11 +165,7 @@ function strip(row, block, scale, read) {
   return node;
 }
 
-/**
- * @param {Row} row
- * @param {number} width
- * @param {readonly string[]} scale
- */
+/** @param {Row} row @param {number} width @param {readonly string[]} scale */
 function cells({ values, limit }, width, scale) {
   const canvas = element("canvas");
   const padded = new Float32Array(Math.ceil(values.length / width) * width).fill(NaN);
@@ -184,10 +174,7 @@ function cells({ values, limit }, width, scale) {
   return canvas;
 }
 
-/**
- * @param {Row} row
- * @param {readonly string[]} scale
- */
+/** @param {Row} row @param {readonly string[]} scale */
 function bars({ values, limit }, scale) {
   const picture = vector("svg", { viewBox: `0 -1 ${values.length} 2`, preserveAspectRatio: "none" });
   picture.append(vector("path", { class: "zero", d: `M0 0H${values.length}` }));
@@ -200,10 +187,7 @@ function bars({ values, limit }, scale) {
   return picture;
 }
 
-/**
- * @param {number | null | undefined} value
- * @param {Column} column
- */
+/** @param {number | null | undefined} value @param {Column} column */
 function numberNode(value, { scale, digits, limit }) {
   const node = element("span", `number ${scale}`);
   if (value === null || value === undefined) {
@@ -218,10 +202,7 @@ function numberNode(value, { scale, digits, limit }) {
   return node;
 }
 
-/**
- * @param {number} limit
- * @param {readonly string[]} scale
- */
+/** @param {number} limit @param {readonly string[]} scale */
 function legend(limit, scale) {
   const node = element("span", "legend");
   const bar = element("i");
@@ -231,10 +212,7 @@ function legend(limit, scale) {
   return node;
 }
 
-/**
- * @param {HTMLElement[]} lines
- * @param {KeyboardEvent} event
- */
+/** @param {HTMLElement[]} lines @param {KeyboardEvent} event */
 function movePick(lines, event) {
   const index = lines.findIndex((line) => line === event.target);
   const goal = lines[index + ({ ArrowDown: 1, ArrowUp: -1 }[event.key] ?? NaN)];

@@ -18,10 +18,7 @@ export function formulaNode(tree) {
   return node;
 }
 
-/**
- * @param {MathTree} tree
- * @returns {HTMLElement}
- */
+/** @param {MathTree} tree @returns {HTMLElement} */
 function part([tag, ...children]) {
   const [first] = children;
   const isLetter = tag === "mi" && typeof first === "string" && first.length === 1;
@@ -32,10 +29,7 @@ function part([tag, ...children]) {
   return node;
 }
 
-/**
- * @param {string | MathTree} tree
- * @returns {string}
- */
+/** @param {string | MathTree} tree @returns {string} */
 function textOf(tree) {
   return typeof tree === "string" ? tree : tree.slice(1).map(textOf).join("");
 }

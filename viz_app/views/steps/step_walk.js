@@ -107,10 +107,7 @@ function placeOf(name, steps) {
       );
 }
 
-/**
- * @param {HTMLElement} root
- * @returns {Walk}
- */
+/** @param {HTMLElement} root @returns {Walk} */
 function begun(root) {
   const node = group("walk", "");
   root.replaceChildren(node);
@@ -171,12 +168,7 @@ function tools(walk, { steps, about }, index, { go, show }) {
   return node;
 }
 
-/**
- * @param {string} role
- * @param {string} text
- * @param {string} name
- * @param {() => void} onClick
- */
+/** @param {string} role @param {string} text @param {string} name @param {() => void} onClick */
 function action(role, text, name, onClick) {
   const node = button("action", true);
   node.textContent = text;
@@ -204,12 +196,7 @@ function list(steps, index, go) {
   return node;
 }
 
-/**
- * @param {string} style
- * @param {string} text
- * @param {boolean} current
- * @param {() => void} onClick
- */
+/** @param {string} style @param {string} text @param {boolean} current @param {() => void} onClick */
 function entry(style, text, current, onClick) {
   const item = element("li", style);
   const node = button("", current && style === "step");
@@ -221,12 +208,7 @@ function entry(style, text, current, onClick) {
   return item;
 }
 
-/**
- * @param {Walk} walk
- * @param {Step} step
- * @param {string[]} scale
- * @param {() => void} picked
- */
+/** @param {Walk} walk @param {Step} step @param {string[]} scale @param {() => void} picked */
 function stepNode(walk, step, scale, picked) {
   const node = element("section", "step");
   const heading = element("h3", "", step.title);

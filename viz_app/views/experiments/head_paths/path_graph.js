@@ -75,11 +75,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   observers.set(root, observer);
 });
 
-/**
- * @param {HTMLElement} root
- * @param {Graph} data
- * @param {Send} send
- */
+/** @param {HTMLElement} root @param {Graph} data @param {Send} send */
 function drawGraph(root, data, send) {
   const { place } = focusedIn(root)?.dataset ?? {};
   const [width, height] = data.size;
@@ -111,11 +107,7 @@ function placeOf(event) {
   return found instanceof SVGElement ? (found.dataset.place ?? "") : "";
 }
 
-/**
- * @param {KeyboardEvent} event
- * @param {SVGElement[]} buttons
- * @param {Send} send
- */
+/** @param {KeyboardEvent} event @param {SVGElement[]} buttons @param {Send} send */
 function move(event, buttons, send) {
   const from = event.target;
   if (!(from instanceof SVGElement)) return;
@@ -127,24 +119,14 @@ function move(event, buttons, send) {
   if (goal) goTo(goal, [from]);
 }
 
-/**
- * @param {string} content
- * @param {number} x
- * @param {number} y
- * @param {string} style
- */
+/** @param {string} content @param {number} x @param {number} y @param {string} style */
 function text(content, x, y, style) {
   const node = vector("text", { x, y, class: style });
   node.textContent = content;
   return node;
 }
 
-/**
- * @param {string} style
- * @param {string} name
- * @param {boolean} selected
- * @param {string} place
- */
+/** @param {string} style @param {string} name @param {boolean} selected @param {string} place */
 function pushButton(style, name, selected, place) {
   const node = vector("g", {
     class: `${style}${selected ? " selected" : ""}`,
@@ -160,10 +142,7 @@ function pushButton(style, name, selected, place) {
   return node;
 }
 
-/**
- * @param {GraphEdge} edge
- * @param {string} place
- */
+/** @param {GraphEdge} edge @param {string} place */
 function edgeNode({ curve, share, color, dash, letter, letterAt, name, selected }, place) {
   const node = pushButton("edge", name, selected, place);
   const [start, ...rest] = curve.map((point) => point.join(","));
@@ -175,11 +154,7 @@ function edgeNode({ curve, share, color, dash, letter, letterAt, name, selected 
   return node;
 }
 
-/**
- * @param {GraphNode} shown
- * @param {number} radius
- * @param {string} place
- */
+/** @param {GraphNode} shown @param {number} radius @param {string} place */
 function nodeNode({ at: [x, y], label, name, used, selected }, radius, place) {
   const node = pushButton(`node${used ? " used" : ""}`, name, selected, place);
   node.append(vector("circle", { cx: x, cy: y, r: radius }), text(label, x, y + 4, "label"));

@@ -80,10 +80,7 @@ export default component(
   },
 );
 
-/**
- * @param {State} state
- * @param {number} height
- */
+/** @param {State} state @param {number} height */
 function picture({ data: { source, target, ribbons, gold }, ribbons: drawn }, height) {
   const svg = vector("svg", { viewBox: `0 0 ${WIDTH} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" });
   const weights = vector("g", { class: "ribbons" });
@@ -132,11 +129,7 @@ function bend(from, to, back = false) {
   return `C${WIDTH * one} ${from} ${WIDTH * two} ${to} ${WIDTH * end} ${to}`;
 }
 
-/**
- * @param {State} state
- * @param {Side} side
- * @param {string} title
- */
+/** @param {State} state @param {Side} side @param {string} title */
 function column(state, side, title) {
   const list = group(`column ${side}`, side === "source" ? tr("Source words") : tr("Target words"));
   state.words[side] = state.data[side].map(({ spans }, index) => word(state, side, spans, index));
@@ -144,12 +137,7 @@ function column(state, side, title) {
   return list;
 }
 
-/**
- * @param {State} state
- * @param {Side} side
- * @param {Span[]} spans
- * @param {number} index
- */
+/** @param {State} state @param {Side} side @param {Span[]} spans @param {number} index */
 function word(state, side, spans, index) {
   const { source, target } = state.data;
   const share = side === "target" ? target[index].share : null;
@@ -201,10 +189,7 @@ function press(state, side, index) {
   }
 }
 
-/**
- * @param {State} state
- * @param {State["held"]} word
- */
+/** @param {State} state @param {State["held"]} word */
 function hold(state, word) {
   state.held = word;
   for (const side of SIDES) {
@@ -216,11 +201,7 @@ function hold(state, word) {
   }
 }
 
-/**
- * Show the ribbons of one word with their weights, or all.
- * @param {State} state
- * @param {State["held"]} word
- */
+/** Show the ribbons of one word with their weights, or all. @param {State} state @param {State["held"]} word */
 function show({ middle, ribbons, words }, word) {
   middle.querySelectorAll(".value").forEach((value) => value.remove());
   const ends = new Set();
@@ -237,10 +218,7 @@ function show({ middle, ribbons, words }, word) {
   }
 }
 
-/**
- * @param {Ribbon} ribbon
- * @param {Side} side
- */
+/** @param {Ribbon} ribbon @param {Side} side */
 function value(ribbon, side) {
   const node = element("span", "value", decimal(ribbon.weight, 2));
   node.style.top = `${ribbon[side] * PITCH}px`;
@@ -266,10 +244,7 @@ function legend({ gold, ribbons, target }) {
   return row;
 }
 
-/**
- * @param {SVGElement} mark
- * @param {string} text
- */
+/** @param {SVGElement} mark @param {string} text */
 function entry(mark, text) {
   const span = element("span");
   const svg = vector("svg", { viewBox: "0 0 24 10", "aria-hidden": "true" });

@@ -66,12 +66,7 @@ function edge(parent, node) {
   return vector("path", { class: "edge", d: `M${x0},${y0}L${x1},${top(parent) + ROW}V${y1}` });
 }
 
-/**
- * @param {TreeNode} node
- * @param {number} index
- * @param {boolean} selected
- * @param {() => void} send
- */
+/** @param {TreeNode} node @param {number} index @param {boolean} selected @param {() => void} send */
 function group(node, index, selected, send) {
   const isWord = node.weight !== null;
   const style = `node ${isWord ? "word" : "bracket"}${selected ? " on" : ""}`;
@@ -108,11 +103,7 @@ function group(node, index, selected, send) {
   return whole;
 }
 
-/**
- * @param {KeyboardEvent} event
- * @param {TreeNode[]} nodes
- * @param {SVGGElement[]} groups
- */
+/** @param {KeyboardEvent} event @param {TreeNode[]} nodes @param {SVGGElement[]} groups */
 function move(event, nodes, groups) {
   const index = groups.findIndex((node) => node === event.target);
   if (index < 0) return;

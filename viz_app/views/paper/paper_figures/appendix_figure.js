@@ -29,10 +29,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement }
   rootOf(parentElement).replaceChildren(figure);
 });
 
-/**
- * @param {Panel} panel
- * @param {number} minWeight
- */
+/** @param {Panel} panel @param {number} minWeight */
 function panelNode(panel, minWeight) {
   const heads = panel.heads.map(decodedHead);
   const all = heads.map((head) =>
@@ -54,10 +51,7 @@ function panelNode(panel, minWeight) {
   return node;
 }
 
-/**
- * @param {Span[][]} words
- * @param {(index: number) => string} style
- */
+/** @param {Span[][]} words @param {(index: number) => string} style */
 function row(words, style) {
   const node = element("div", "words");
   node.append(

@@ -199,11 +199,7 @@ function tokenSpan(spans) {
   return token;
 }
 
-/**
- * Show the search as it was after a step.
- * @param {State} state
- * @param {number} step
- */
+/** Show the search as it was after a step. @param {State} state @param {number} step */
 function show(state, step) {
   const { data, last, root } = state;
   state.step = step;
@@ -234,11 +230,7 @@ function show(state, step) {
   describe(state, selectedNode(state));
 }
 
-/**
- * @param {Candidate} candidate
- * @param {number} step
- * @returns {Fate}
- */
+/** @param {Candidate} candidate @param {number} step @returns {Fate} */
 function fateAt({ fate, until }, step) {
   return fate === "live" && until < step ? "dropped" : fate;
 }
@@ -248,11 +240,7 @@ function selectedNode({ data: { selected }, nodes, step }) {
   return selected && selected[0] <= step ? nodes[selected[0] - 1][selected[1]] : null;
 }
 
-/**
- * The candidates from the start to a node.
- * @param {TreeNode[][]} nodes
- * @param {TreeNode} node
- */
+/** The candidates from the start to a node. @param {TreeNode[][]} nodes @param {TreeNode} node */
 function pathTo(nodes, node) {
   const path = [node];
   while (path[0].parent !== null) path.unshift(nodes[path[0].position - 2][path[0].parent]);
@@ -297,10 +285,7 @@ function describe(state, node) {
   description.replaceChildren(text, line);
 }
 
-/**
- * @param {State} state
- * @param {KeyboardEvent} event
- */
+/** @param {State} state @param {KeyboardEvent} event */
 function move({ nodes, step }, event) {
   const from = nodes.flat().find((node) => node.button === event.target);
   if (!from) return;

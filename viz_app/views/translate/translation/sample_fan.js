@@ -64,11 +64,7 @@ function heading() {
   return head;
 }
 
-/**
- * @param {Row} row
- * @param {number} number
- * @param {Data} data
- */
+/** @param {Row} row @param {number} number @param {Data} data */
 function line({ rank, samples, logProb, shared, own, parent, shown }, number, { direction, rows }) {
   const total = Math.max(
     1,

@@ -103,10 +103,7 @@ function place(line, token, { spans, glued }) {
   if (!word.parentNode) line.append(" ", word);
 }
 
-/**
- * @param {Token} token
- * @param {boolean} forced
- */
+/** @param {Token} token @param {boolean} forced */
 function tokenButton({ spans, name, logProb, probability, options }, forced) {
   const node = button(forced ? "token forced" : "token");
   node.dataset.role = "token";
@@ -187,11 +184,7 @@ function fill(panel, { tokens, problem, kept }, position, send, { ask, forbid })
   }
 }
 
-/**
- * @param {Option} option
- * @param {boolean} first
- * @param {() => void} send
- */
+/** @param {Option} option @param {boolean} first @param {() => void} send */
 function optionButton({ spans, name, logProb, probability, written, forbidden, kept }, first, send) {
   const node = button(written ? "option written" : "option", first);
   node.classList.toggle("forbidden", forbidden);
