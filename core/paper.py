@@ -282,9 +282,9 @@ def train(steps: int = 600, warmup: int = 200, seed: int = 1) -> Iterator[tuple[
 if __name__ == "__main__":
     sources, targets = reversal_batch(200, random.Random(0))
     expected = [[token_id for token_id in row if token_id != PAD] for row in targets[:, 1:].tolist()]
-    for step, (loss, model) in enumerate(train(), 1):
+    for step, (loss, model) in enumerate(train(steps=600), 1):
         if step % 50 == 0:
             exact = sum(map(list.__eq__, greedy(model, sources), expected)) / len(expected)
             print(f"step {step}: loss {loss:.3f}, {exact:.0%} of {len(expected)} unseen texts reversed")
-    for source_ids in sources[:3].tolist():
-        print(source_ids, "->", beam_search(model, [token_id for token_id in source_ids if token_id != PAD])[0])
+        for source_ids in sources[:3].tolist() if step == 600 else ():
+            print(source_ids, "->", beam_search(model, [token_id for token_id in source_ids if token_id != PAD])[0])

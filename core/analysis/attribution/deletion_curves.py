@@ -24,7 +24,7 @@ from torch import Tensor
 
 from core.analysis.attribution.attribute import ContrastAttribution
 from core.analysis.attribution.contrast import BLOCK_TOKENS, Contrast, contrast_of
-from core.analysis.attribution.contrast_methods import NAMES, SIGNED
+from core.analysis.attribution.contrast_methods import NAMES, SIGNED, ContrastMethod
 from core.analysis.declaration import Columns
 from core.analysis.pictures import Curve, Curves
 from core.text.phrases import Number, Phrase, marked
@@ -141,7 +141,7 @@ def curves_picture(curves: DeletionCurves) -> Curves:
 
 def methods_table(result: ContrastAttribution, curves: DeletionCurves) -> Columns:
     """A row for each method: AOPC on this sentence, and sum and completeness gap of scores in nats."""
-    in_nats = [method for method in SIGNED if method in curves]
+    in_nats: list[ContrastMethod] = [method for method in SIGNED if method in curves]
     sums: dict[str, float] = {method: float(result.scores[method].sum()) for method in in_nats}
     gaps: dict[str, float] = {method: result.gap(method) for method in in_nats}
     return {
