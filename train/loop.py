@@ -126,7 +126,7 @@ def _train(
             smoothed, nll = smoothed + loss.smoothed.detach(), nll + loss.nll
         if recipe.clip_norm:
             nn.utils.clip_grad_norm_(model.parameters(), recipe.clip_norm)
-        rate = training.set_rate(step, recipe)
+        rate = training.set_rate(training.rate(step, recipe))
         optimizer.step()
         optimizer.zero_grad()
 

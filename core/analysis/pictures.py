@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.text.phrases import Number, Phrase, marked
+from core.text.phrases import Number, Phrase, marked, numbers
 from core.trace import Head
 
 Scale = Literal["sequential", "diverging", "greys"]  # of colours, from 0 to 1 or from -1 to 1
@@ -203,6 +203,7 @@ def bar_cell(
 # --- signed effects ---------------------------------------------------------------------------------------------------
 
 LEAST_LIMIT = 0.1  # nats: a smaller scale would show noise
+LARGE = 9.95  # nats: written without decimals
 SMALLEST = 0.05  # of a written number: a cell with a smaller one is empty
 
 
@@ -227,20 +228,20 @@ def effect_cells(effects: Sequence[float], limit: float, heads: Sequence[Head | 
     Args:
         heads: that a click selects, one for each effect, or none.
     """
-    return [
-        Cell(
-            text=Number(effect, short_form(effect)) if abs(effect) >= SMALLEST else "",
-            says=Number(effect, "+.3f"),
-            shade=effect_share(effect, limit),
-            head=head,
-        )
-        for effect, head in zip(effects, heads or [None] * len(effects), strict=True)
-    ]
+    texts, said = numbers(effects, "+.1f"), numbers(effects, "+.3f")
+    cells: list[Cell] = []
+    for effect, text, says, head in zip(effects, texts, said, heads or [None] * len(effects), strict=True):
+        if abs(effect) < SMALLEST:
+            text = ""
+        elif abs(effect) >= LARGE:
+            text = Number(effect, "+.0f")
+        cells.append(Cell(text=text, says=says, shade=effect_share(effect, limit), head=head))
+    return cells
 
 
 def short_form(effect: float) -> str:
     """Form of a written effect, which takes four characters at most below 1,000 nats."""
-    return "+.1f" if abs(effect) < 9.95 else "+.0f"
+    return "+.1f" if abs(effect) < LARGE else "+.0f"
 
 
 def effect_ends(limit: float) -> tuple[str, str]:

@@ -50,8 +50,7 @@ def picture_data(picture: Picture, say: Say = list, selected: Mark | Set[Mark] |
     rows: list[dict[str, Any]] = []
     titles = say([title for title, _ in picture.rows])
     for row, (title, (_, cells)) in enumerate(zip(titles, picture.rows, strict=True)):
-        texts = say([cell.text if cell else "" for cell in cells])
-        said = say([cell.says if cell else "" for cell in cells])
+        words = say([text for cell in cells for text in ((cell.text, cell.says) if cell else ("", ""))])
         data = [
             cell
             and {
@@ -63,7 +62,9 @@ def picture_data(picture: Picture, say: Say = list, selected: Mark | Set[Mark] |
                 "strong": cell.is_strong,
                 "marked": cell.head in marks or (row, column) in marks,
             }
-            for column, (place, cell, text, says) in enumerate(zip(places, cells, texts, said, strict=False))
+            for column, (place, cell, text, says) in enumerate(
+                zip(places, cells, words[::2], words[1::2], strict=False)
+            )
         ]
         rows.append({"name": title, "cells": data})
     return {

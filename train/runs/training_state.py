@@ -58,15 +58,18 @@ class Training:
         """Whether the recipe's budget of minutes, if any, is used up. Collective."""
         return recipe.minutes > 0 and self._world.any(60 * self.hours >= recipe.minutes)
 
-    def set_rate(self, step: int, recipe: Recipe) -> float:
-        """Set and return the learning rate of a step, which a budget of minutes fits to the time. Collective."""
+    def rate(self, step: int, recipe: Recipe) -> float:
+        """Return the learning rate of a step, which a budget of minutes fits to the time. Collective."""
         rate = recipe.rate_scale * cooldown_factor(step, recipe.steps, recipe.cooldown)
         warmed = float(step)
         if recipe.minutes:
             minutes = self._world.gather(60 * self.hours)[0]  # by one clock
             warmed = warmed_step(step, recipe.warmup, minutes, recipe.minutes)
             rate *= minutes_factor(recipe.minutes - minutes, recipe.cooldown_minutes)
-        rate *= learning_rate(warmed, self.model.config.d_model, recipe.warmup)
+        return rate * learning_rate(warmed, self.model.config.d_model, recipe.warmup)
+
+    def set_rate(self, rate: float) -> float:
+        """Set and return the learning rate."""
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = rate
         return rate
