@@ -1,8 +1,8 @@
 """The tokens that heads of the decoder promote when they attend to a token.
 
 At attention weight 1, a head adds f(x_j) = (x_j W_V + b_V) W_O for a key j. Read through the norms that follow and
-through the output matrix it scores every token of the vocabulary, in the same order in every row (see
-`attribution.logit_lexicon`). A head **copies** with the weight it has on tokens that are themselves among the five that
+through the output matrix it scores every token of the vocabulary, in the same order in every row (see the analysis
+`lexicon`). A head **copies** with the weight it has on tokens that are themselves among the five that
 it promotes most there: the copy score of Wang et al. 2022 ("Interpretability in the Wild", appendix), weighted by the
 attention. It **translates** with the weight on tokens for which the predicted token is among these five.
 
