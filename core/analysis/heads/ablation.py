@@ -129,7 +129,6 @@ class HeadsOff(PicturedResult):
             columns=[each for width in widths.values() for each in ("", *(f"H{head + 1}" for head in range(width)))],
             rows=rows,
             groups=[(Phrase(KIND_NAMES[kind]), 1 + width) for kind, width in widths.items()],
-            width=3,  # so that 144 heads fit into a window of 1,280 pixels, in which there is room for four
         )
         return (grid,)
 
