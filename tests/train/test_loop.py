@@ -86,7 +86,10 @@ def test_samples_are_translations_of_validation_sentences(logged: Logged, prepar
 
 def test_progress_reads_well_in_a_file(logged: Logged) -> None:
     lines = logged.printed.splitlines()
-    assert f"The last snapshot is {logged.run.snapshots()[-1]}: try it with" in lines[-1]
+    assert (
+        f"The last snapshot is {logged.run.snapshots()[-1]}: try it with `python -m core translate --checkpoint"
+        in lines[-1]
+    )
     assert not any("\r" in line for line in lines)
     assert "% of them padding" in lines[0]
     assert re.fullmatch(r"steps 0 to 5, \d+\.\d epochs in total, on 1 x cpu, bfloat16", lines[1])

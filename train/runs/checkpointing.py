@@ -49,8 +49,8 @@ class Saver:
         """Say where the last snapshot is, and what to do with it."""
         if not (snapshots := self._run.snapshots()):
             return "There is no snapshot yet."
-        mean = command_line("train", "average", self._run.path, "--last", "5", "-o", "FILE.safetensors")
-        trial = command_line("core", "translate", "--checkpoint", snapshots[-1], "--text", "TEXT")
+        mean = command_line("python", "-m", "train", "average", self._run.path, "--last", "5", "-o", "FILE.safetensors")
+        trial = command_line("python", "-m", "core", "translate", "--checkpoint", snapshots[-1], "--text", "TEXT")
         return f"The last snapshot is {snapshots[-1]}: try it with `{trial}`, or take the mean of the last: `{mean}`"
 
     def is_due(self) -> bool:
