@@ -27,6 +27,7 @@ try:
         prepare_lines,
         prepare_trees,
         presets,
+        synthesize,
         table3,
     )
 except ModuleNotFoundError as error:
@@ -49,6 +50,7 @@ COMMANDS = (
     card,
     table3,
     presets,
+    synthesize,
 )
 
 

@@ -221,8 +221,8 @@ def _fitted_to_time(recipe: Recipe) -> str:
         return ""
     return (
         f"\nat most {recipe.minutes:g} minutes: the learning rate rises for {recipe.warmup:,} steps or "
-        f"{WARMUP_SHARE * recipe.minutes:.3g} minutes, what ends first, and falls in the last "
-        f"{recipe.cooldown_minutes:.3g} minutes"
+        f"{WARMUP_SHARE * recipe.minutes:.3g} minutes, what ends first, to a peak that is the lower the shorter "
+        f"this is, and falls in the last {recipe.cooldown_minutes:.3g} minutes"
     )
 
 

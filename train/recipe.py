@@ -5,6 +5,7 @@ from typing import Annotated, Literal, get_args, get_type_hints
 
 from core.analysis.model_variations import TABLE_3
 from core.files.number_range import FROM_1, SEEDS, NumberRange
+from core.model.schedule import ScheduleName
 from core.model.training import LABEL_SMOOTHING, WARMUP
 from train.data.batches import Bucketing
 
@@ -32,6 +33,11 @@ class Recipe:
     accumulate: Annotated[int, "batches of each process in a step", FROM_1] = 1
     warmup: Annotated[int, "steps over which the learning rate rises", FROM_1] = WARMUP
     rate_scale: Annotated[float, "factor on the learning rate of section 5.3", NumberRange(float, 0, above=True)] = 1.0
+    schedule: Annotated[
+        ScheduleName,
+        "after the warm-up the rate falls with the inverse square root of the step (inverse_sqrt), or stays until the "
+        "cooldown (constant)",
+    ] = "inverse_sqrt"
     cooldown: Annotated[
         int, "final steps over which the rate falls linearly towards 0; 0: none, as in the paper", WHOLE_OFF_OR_MORE
     ] = 0
@@ -83,8 +89,9 @@ class Recipe:
             raise ValueError("history (1) must be at least 2, for the first and the last step; 0 turns it off")
         if self.precision not in ("auto", "bfloat16", "float32"):
             raise ValueError(f"precision ({self.precision!r}) must be 'auto', 'bfloat16' or 'float32'")
-        if self.bucketing not in get_args(Bucketing):
-            raise ValueError(f"bucketing ({self.bucketing!r}) must be one of {', '.join(get_args(Bucketing))}")
+        for name, names in (("bucketing", get_args(Bucketing)), ("schedule", get_args(ScheduleName))):
+            if getattr(self, name) not in names:
+                raise ValueError(f"{name} ({getattr(self, name)!r}) must be one of {', '.join(names)}")
         if self.r_drop and self.bucketing == "packed":
             raise ValueError(f"r_drop ({self.r_drop}) must be 0 with --bucketing packed, whose loss has no R-Drop")
 

@@ -1,13 +1,14 @@
 """Curves of a training run, and learning rates (5.3)."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from core.analysis.declaration import Columns
 from core.analysis.pictures import Curve, Curves
 from core.files.runlog import LogLine, of_kind
-from core.model.schedule import cooldown_factor, learning_rate
+from core.model.schedule import ScheduleName, cooldown_factor, fitted_scale, fitted_warmup, learning_rate
 from core.text.phrases import Phrase, marked
 
 # Names of a run's numbers, with their units.
@@ -29,18 +30,41 @@ class Schedule:
     warmup: int = 4_000
     rate_scale: float = 1.0
     cooldown: int = 0
+    schedule: ScheduleName = "inverse_sqrt"
 
     def rates(self, steps: Sequence[int], last_step: int) -> list[float]:
         """The rates at some steps of a run of `last_step` steps."""
         return [
             self.rate_scale
-            * learning_rate(step, self.d_model, self.warmup)
+            * learning_rate(step, self.d_model, self.warmup, self.schedule)
             * cooldown_factor(step, last_step, self.cooldown)
             for step in steps
         ]
 
 
 PAPER = Schedule()
+
+
+def run_schedule(recipe: Mapping[str, Any], d_model: int, lines: Sequence[LogLine]) -> tuple[Schedule, int]:
+    """The schedule of a run and the step that it ends with; with a limit of minutes both follow from its pace.
+
+    `recipe` has fields of `train.recipe.Recipe`, those of older runs not all of them.
+    """
+    given = {field.name: recipe[field.name] for field in fields(Schedule) if field.name in recipe}
+    schedule, last_step = Schedule(**given, d_model=d_model), recipe.get("steps", 30_000)
+    timed = [line for line in lines if line.get("hours")]
+    if not (limit := recipe.get("minutes")) or not timed:
+        return schedule, last_step
+    step, minutes = timed[-1]["step"], 60 * timed[-1]["hours"]
+    last_step = min(last_step, round(step * limit / minutes))
+    warmup = fitted_warmup(step, schedule.warmup, minutes, limit)
+    fitted = replace(
+        schedule,
+        warmup=max(1, round(warmup)),
+        rate_scale=schedule.rate_scale * fitted_scale(warmup, schedule.warmup),
+        cooldown=max(schedule.cooldown, round(last_step * recipe.get("cooldown_minutes", 0.0) / limit)),
+    )
+    return fitted, last_step
 
 
 def logged_values(lines: Sequence[LogLine], kind: str, measure: str) -> tuple[list[int], list[float]]:

@@ -1,26 +1,40 @@
-"""Learning rate schedule of section 5.3, with an optional cooldown for short runs."""
+"""Learning rate schedule of section 5.3, and what short runs put in the place of its end."""
+
+from typing import Literal
+
+ScheduleName = Literal["inverse_sqrt", "constant"]
 
 
-def learning_rate(step: float, d_model: int, warmup: int) -> float:
+def learning_rate(step: float, d_model: int, warmup: float, schedule: ScheduleName = "inverse_sqrt") -> float:
     """d_model^-0.5 * min(step^-0.5, step * warmup^-1.5) (5.3), for steps counted from 1.
 
     Linear increase for `warmup` steps, to (d_model * warmup)^-0.5, then decrease with the inverse square root of the
-    step.
+    step. If constant, it stays there, for a cooldown to end it (Hägele et al. 2024).
     """
     if step < 1:
         raise ValueError(f"step ({step}) must be at least 1: steps are counted from 1")
+    if schedule == "constant":
+        step = min(step, warmup)
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
 WARMUP_SHARE, COOLDOWN_SHARE = 0.1, 0.25  # of the time of a run with a time limit
 
 
-def warmed_step(step: int, warmup: int, minutes: float, limit: float) -> float:
-    """Step that the rate of a run with a time limit is computed for: the warm-up ends after a tenth of the time.
+def fitted_warmup(step: int, warmup: int, minutes: float, limit: float) -> float:
+    """Steps of warm-up of a run with a time limit: those of the first tenth at the pace so far, at most `warmup`.
 
-    The peak stays the same. Steps are counted from 1; `minutes` of `limit` have passed.
+    `step` steps, counted from 1, took `minutes` of `limit`.
     """
-    return max(step, warmup * min(1.0, minutes / (WARMUP_SHARE * limit)))
+    return min(warmup, WARMUP_SHARE * limit * step / minutes) if minutes else warmup
+
+
+def fitted_scale(fitted: float, warmup: int) -> float:
+    """Factor of the rate that belongs to a shorter warm-up, after which a high rate makes the model diverge.
+
+    `learning_rate` raises the peak by the root of warmup / fitted; this lowers it, by the root below that of `warmup`.
+    """
+    return fitted / warmup
 
 
 def minutes_factor(minutes_left: float, cooldown_minutes: float) -> float:

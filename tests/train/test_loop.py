@@ -368,8 +368,10 @@ def test_the_rate_falls_in_the_last_minutes(tmp_path: Path, run_fit: Fit, monkey
     monkeypatch.setattr(train.loop, "LOG_EVERY", 1)
     run_fit(tmp_path, steps=100, warmup=10, minutes=6.0, cooldown_minutes=4.0, snapshot_every=1_000_000)
     rates = [line["rate"] for line in log_of(tmp_path, "train")]
-    warmed = (1, 10, 10, 10, 10, 10)  # the warm-up ends with the first tenth of the time
-    plain = [learning_rate(step, PRESETS["tiny"].d_model, 10) for step in warmed]
+    plain = []
+    for step in range(1, 7):
+        warmup = min(10, 0.6 * step / (step - 1)) if step > 1 else 10  # of 6 minutes a tenth, as the clock has it
+        plain.append(warmup / 10 * learning_rate(step, PRESETS["tiny"].d_model, warmup))
     assert rates == pytest.approx([a * b for a, b in zip(plain, (1, 1, 1, 3 / 4, 2 / 4, 1 / 4), strict=True)])
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from core.model import Transformer
 from core.model.config import TransformerConfig
-from core.model.schedule import cooldown_factor, learning_rate, minutes_factor, warmed_step
+from core.model.schedule import cooldown_factor, fitted_scale, fitted_warmup, learning_rate, minutes_factor
 from core.model.training import ADAM_BETAS, ADAM_EPS, exclude_untrained
 from train.data.batches import Group, Position
 from train.distributed import World
@@ -61,12 +61,13 @@ class Training:
     def rate(self, step: int, recipe: Recipe) -> float:
         """Return the learning rate of a step, which a budget of minutes fits to the time. Collective."""
         rate = recipe.rate_scale * cooldown_factor(step, recipe.steps, recipe.cooldown)
-        warmed = float(step)
+        warmup = float(recipe.warmup)
         if recipe.minutes:
             minutes = self._world.gather(60 * self.hours)[0]  # by one clock
-            warmed = warmed_step(step, recipe.warmup, minutes, recipe.minutes)
+            warmup = fitted_warmup(step, recipe.warmup, minutes, recipe.minutes)
+            rate *= fitted_scale(warmup, recipe.warmup)
             rate *= minutes_factor(recipe.minutes - minutes, recipe.cooldown_minutes)
-        return rate * learning_rate(warmed, self.model.config.d_model, recipe.warmup)
+        return rate * learning_rate(step, self.model.config.d_model, warmup, recipe.schedule)
 
     def set_rate(self, rate: float) -> float:
         """Set and return the learning rate."""

@@ -234,4 +234,4 @@ PICTURE_VIEW = _one_of("picture_view", pictures="Pictures", map="Map", table="Ta
 
 def rate(name: str, first: float) -> Field[Any]:
     """Return the field of a setting of a run's learning rate schedule; `name` ends with the name of the run."""
-    return Field(f"rate_{name}", INTEGER if isinstance(first, int) else NUMBER)
+    return Field(f"rate_{name}", {bool: SWITCH, int: INTEGER, float: NUMBER}[type(first)])

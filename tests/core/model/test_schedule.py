@@ -1,6 +1,6 @@
 import pytest
 
-from core.model.schedule import WARMUP_SHARE, cooldown_factor, learning_rate, warmed_step
+from core.model.schedule import WARMUP_SHARE, cooldown_factor, fitted_scale, fitted_warmup, learning_rate
 
 
 @pytest.mark.parametrize(("d_model", "warmup", "paper"), [(512, 4000, 6.99e-4), (1024, 4000, 4.94e-4)])
@@ -21,16 +21,18 @@ def test_steps_count_from_one() -> None:
         learning_rate(0, 512, 4000)
 
 
-def test_a_time_limit_ends_the_warmup_after_a_tenth_at_the_same_peak() -> None:
-    limit, seconds = 10.0, 2.0  # of a step
+def test_a_time_limit_ends_the_warmup_after_a_tenth_at_a_lower_peak() -> None:
+    limit, seconds, warmup = 10.0, 2.0, 1000
     steps = range(1, 301)
-    rates = [learning_rate(warmed_step(step, 1000, step * seconds / 60, limit), 64, 1000) for step in steps]
-    peak = learning_rate(1000, 64, 1000)
+    fitted = {fitted_warmup(step, warmup, step * seconds / 60, limit) for step in steps}
     first = round(60 * WARMUP_SHARE * limit / seconds)
-    assert rates[: first - 1] == sorted(rates[: first - 1])
-    assert rates[first // 2 - 1] == pytest.approx(peak / 2)
-    assert rates[first - 1 :] == pytest.approx([peak] * (len(rates) - first + 1))
-    assert [warmed_step(step, 5, 0.001 * step, limit) for step in (5, 50)] == [5, 50]  # a short one is as ever
+    assert sorted(fitted) == pytest.approx([first] * len(fitted))
+    scale = fitted_scale(first, warmup)
+    rates = [scale * learning_rate(step, 64, first, "constant") for step in steps]
+    assert rates[:first] == pytest.approx([step / first * rates[-1] for step in steps[:first]])
+    assert rates[first:] == pytest.approx([learning_rate(warmup, 64, warmup) * (first / warmup) ** 0.5] * (300 - first))
+    assert fitted_warmup(50, 5, 0.05, limit) == 5  # a short one is as ever
+    assert fitted_scale(5, 5) == 1
 
 
 def test_cooldown_falls_in_a_line_over_the_last_steps_and_only_then() -> None:

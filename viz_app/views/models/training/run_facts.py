@@ -15,6 +15,8 @@ SETTINGS: dict[str, dict[str, tuple[type, float, float]]] = {
         "warmup": (int, 1, 10**9),
         "rate_scale": (float, 0, 1e9),
         "cooldown": (int, 0, 10**9),
+        "minutes": (float, 0, 1e9),
+        "cooldown_minutes": (float, 0, 1e9),
     },
     "config": {"d_model": (int, 1, 10**6)},
 }

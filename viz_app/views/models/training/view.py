@@ -9,7 +9,15 @@ import streamlit as st
 
 from core.analysis.declaration import Columns
 from core.analysis.recorded_call import Call
-from core.analysis.training_log import MEASURES, Schedule, log_columns, log_curves, schedule_columns, schedule_curves
+from core.analysis.training_log import (
+    MEASURES,
+    Schedule,
+    log_columns,
+    log_curves,
+    run_schedule,
+    schedule_columns,
+    schedule_curves,
+)
 from core.files.runlog import of_kind, read_log
 from core.model.preset_configs import PRESETS
 from viz_app.components.picture import picture
@@ -49,7 +57,8 @@ HOW_TO_READ = {
     RATE: marked("""
         Section 5.3: the rate rises linearly during the warm-up, then falls with the inverse square root of the
         step; a wider model has a smaller rate. Scale multiplies it. In a cooldown, which the paper does not have, it
-        falls linearly to 0 at the end. Points are the rates that the run logged."""),
+        falls linearly to 0 at the end; before it, the rate may as well stay constant. Points are the rates that the
+        run logged."""),
     SAMPLES: marked("""
         Greedy translations of sentences from the validation set, which the model is not trained on. They show
         what it learns when, but do not measure it."""),
@@ -201,23 +210,27 @@ def curves(run: run_records.Run) -> None:
 def rate(run: run_records.Run) -> None:
     """Draw the learning rate schedule, with sliders for its parameters."""
     facts = facts_of(run)
-    recipe, config = facts.get("recipe", {}), facts.get("config", {})
+    recipe, lines = facts.get("recipe", {}), run_facts.last_run(facts, run.lines)
     model = readings.model()
     shown = PRESETS["base"] if model.explanation is not None else model.translator.model.config
-    d_model: int = config.get("d_model", shown.d_model)
+    d_model: int = facts.get("config", {}).get("d_model", shown.d_model)
+    mine, steps = run_schedule(recipe, d_model, lines)
     columns = st.columns(5, gap="medium")
-    steps = min(max(100, recipe.get("steps", 30_000)), 1_000_000)
+    steps = min(max(100, steps), 1_000_000)
     last_step = schedule_box(
         columns[0].number_input, tr("Steps"), 100, 1_000_000, first=steps, key=f"steps_{run.name}", step=100
     )
     widths = sorted({64, 128, 256, 512, 768, 1024, d_model})
+    key = f"constant_{run.name}"
+    is_constant = schedule_box(st.toggle, tr("Constant after the warm-up"), first=mine.schedule == "constant", key=key)
     schedule = Schedule(
         d_model=schedule_box(columns[1].select_slider, "d_model", widths, first=d_model, key=f"d_model_{run.name}"),
-        warmup=slider(columns[2], marked("Warm-up"), 1, 10_000, recipe.get("warmup", 4_000), 1, run),
-        rate_scale=slider(columns[3], marked("Scale"), 0.01, 4.0, float(recipe.get("rate_scale", 1.0)), 0.001, run),
-        cooldown=slider(columns[4], marked("Cooldown"), 0, 10_000, recipe.get("cooldown", 0), 1, run),
+        warmup=slider(columns[2], marked("Warm-up"), 1, 10_000, mine.warmup, 1, run),
+        rate_scale=slider(columns[3], marked("Scale"), 0.01, 4.0, float(mine.rate_scale), 0.001, run),
+        cooldown=slider(columns[4], marked("Cooldown"), 0, 10_000, mine.cooldown, 1, run),
+        schedule="constant" if is_constant else "inverse_sqrt",
     )
-    picture(schedule_curves(schedule, int(last_step), run_facts.last_run(facts, run.lines)), "schedule")
+    picture(schedule_curves(schedule, int(last_step), lines), "schedule")
     call = Call("table", schedule_columns, (schedule, int(last_step)))
     with_table("schedule", call, "schedule")
 
