@@ -4,7 +4,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 import sentencepiece
 
@@ -120,62 +120,63 @@ class SentencePieceTokenizer:
         Raises:
             ValueError: the text is too small for `vocab_size`, or `vocab_size` for the text's characters.
         """
-        model = io.BytesIO()
         try:
-            sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=(part for line in lines for part in _parts(line)),
-                max_sentence_length=MAX_LEARNED_BYTES,
-                model_writer=model,
+            return cls._learned(
+                (part for line in lines for part in _parts(line)),
                 model_type="bpe",
                 vocab_size=vocab_size,
+                max_sentence_length=MAX_LEARNED_BYTES,
                 character_coverage=0.9998,
                 byte_fallback=True,
-                # no normalisation, so that decoding is lossless
-                normalization_rule_name="identity",
-                remove_extra_whitespaces=False,
                 split_digits=True,
-                pad_id=PAD_ID,
-                bos_id=BOS_ID,
-                eos_id=EOS_ID,
-                unk_id=UNK_ID,
                 user_defined_symbols=list(symbols),
                 num_threads=num_threads,
-                minloglevel=2,
             )
         except RuntimeError as error:
             least = re.search(r"required_chars\. \d+ vs (\d+)", str(error))
             most = re.search(r"value <= (\d+)", str(error))
             advice = f"give at least {least[1]}" if least else f"give at most {most[1]}" if most else "give more text"
             raise ValueError(f"no vocabulary of {vocab_size} pieces can be learned from this text: {advice}") from error
-        return cls(model.getvalue())
 
     @classmethod
-    def of_characters(cls, characters: str) -> "SentencePieceTokenizer":
+    def of_characters(cls, characters: str, symbols: Sequence[str] = ()) -> "SentencePieceTokenizer":
         """One piece for each character; all others are unknown.
 
         Args:
             characters: the space must be among them.
+            symbols: strings that are always one piece; with `SPACE_MARK` for a space before them.
 
         Raises:
             ValueError: a character occurs twice, or there is no space.
         """
         if len(set(characters)) < len(characters) or " " not in characters:
             raise ValueError(f"the characters ({characters!r}) must be different, and one of them a space")
+        size = len(characters) + len(symbols) + UNK_ID + 1
+        return cls._learned(
+            [characters], model_type="char", vocab_size=size, add_dummy_prefix=False, user_defined_symbols=list(symbols)
+        )
+
+    @classmethod
+    def of_words(cls, words: Sequence[str]) -> "SentencePieceTokenizer":
+        """One piece for each word, between spaces; all others are unknown. The words must be different."""
+        return cls._learned([" ".join(words)], model_type="word", vocab_size=len(words) + UNK_ID + 1)
+
+    @classmethod
+    def _learned(cls, lines: Iterable[str], **chosen: Any) -> "SentencePieceTokenizer":
+        """A tokenizer as SentencePiece learns it from lines, without normalisation, so that decoding is lossless."""
         model = io.BytesIO()
+        options: dict[str, Any] = {"character_coverage": 1.0, "max_sentence_length": 2**20} | chosen
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter([characters]),
+            sentence_iterator=iter(lines),
             model_writer=model,
-            model_type="char",
-            vocab_size=len(characters) + UNK_ID + 1,
-            character_coverage=1.0,
             normalization_rule_name="identity",
             remove_extra_whitespaces=False,
-            add_dummy_prefix=False,
             pad_id=PAD_ID,
             bos_id=BOS_ID,
             eos_id=EOS_ID,
             unk_id=UNK_ID,
             minloglevel=2,
+            **options,
         )
         return cls(model.getvalue())
 

@@ -1,0 +1,325 @@
+"""Parts of the paper's Transformer taken away or changed, each put in the place of one that `core/paper.py` names.
+
+A variant has a module of its own, loaded from the file of `core.paper`: others, in other threads, stay whole. A
+function below is put under its name there and sees the names of that module, so that variants can be combined.
+"""
+
+import difflib
+import inspect
+import math
+import re
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from importlib import util
+from types import FunctionType, ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from core import paper
+from core.paper import PAD, DecoderLayer, EncoderLayer, FeedForward, Stack, add_and_norm
+
+TRAINING_PARTS = {"learning_rate", "smoothed_loss"}  # they leave the model as it is
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Size of a model and of its training; the defaults are those of `paper.train`.
+
+    Raises:
+        ValueError: d_model is odd or not divisible by num_heads, or a number is out of range.
+    """
+
+    d_model: int = 64
+    d_ff: int = 256
+    num_heads: int = 4
+    num_layers: int = 2
+    dropout: float = 0.1
+    batch_size: int = 64
+    warmup: int = 200  # steps (5.3)
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("d_model", "d_ff", "num_heads", "num_layers", "batch_size", "warmup"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} ({getattr(self, name)}) must be at least 1")
+        if self.d_model % self.num_heads or self.d_model % 2:
+            raise ValueError(f"d_model ({self.d_model}) must be even, and divisible by num_heads ({self.num_heads})")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout ({self.dropout}) must be at least 0 and below 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """One part of the paper taken away or changed.
+
+    Attributes:
+        name: identifier.
+        section: of the paper, where it says why the part is there.
+        says: what it says, in other words.
+        predicted: what follows for a model without the part.
+        parts: names in `core/paper.py`, such as `FeedForward.forward`, and what is put in their places.
+        settings: fields of `Settings` and their values.
+    """
+
+    name: str
+    title: str
+    section: str
+    says: str
+    predicted: str
+    parts: Mapping[str, Callable[..., Any]] = field(default_factory=dict[str, Callable[..., Any]])
+    settings: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    @property
+    def is_paper_model(self) -> bool:
+        """Whether the model is the paper's, and opens everywhere: only its sizes or its training differ."""
+        return self.parts.keys() <= TRAINING_PARTS
+
+    def diff(self, settings: Settings) -> str:
+        """Return a unified diff, from the sources of both, of what this changes for a model with these settings."""
+        lines = [f"-{name} = {getattr(settings, name)}\n+{name} = {value}\n" for name, value in self.settings.items()]
+        for name, part in self.parts.items():
+            original = textwrap.dedent(inspect.getsource(_owner(paper, name).__dict__[_last(name)]))
+            changed = re.sub(rf"^def {part.__name__}\((self: \w+)?", _definition(name), inspect.getsource(part))
+            between = difflib.unified_diff(original.splitlines(True), changed.splitlines(True), name, name, n=100)
+            lines += between
+        return "".join(lines)
+
+
+def built(variants: Sequence[Variant], settings: Settings) -> tuple[Any, Settings]:
+    """Return a module as `core.paper`, with the parts of all variants in it, and the settings with theirs.
+
+    Raises:
+        ValueError: two of them change the same.
+    """
+    spec = util.spec_from_file_location("core.paper", paper.__file__)
+    assert spec
+    assert spec.loader
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    changed = dict[str, str]()
+    for variant in variants:
+        for name in [*variant.parts, *variant.settings]:
+            if name in changed:
+                raise ValueError(f"{changed[name]} and {variant.name} both change {name}: choose one of them")
+            changed[name] = variant.name
+        for name, part in variant.parts.items():
+            assert isinstance(part, FunctionType)
+            part = FunctionType(part.__code__, vars(module), _last(name), part.__defaults__)
+            setattr(_owner(module, name), _last(name), part)
+        settings = replace(settings, **variant.settings)
+    return module, settings
+
+
+def _owner(module: ModuleType, name: str) -> Any:
+    return reduce(getattr, name.split(".")[:-1], module)
+
+
+def _last(name: str) -> str:
+    return name.split(".")[-1]
+
+
+def _definition(name: str) -> str:
+    return f"def {_last(name)}({'self' if '.' in name else ''}"
+
+
+# --- What is put in the places of the paper's parts -----------------------------------------------------------------
+def zero_positions(length: int, d_model: int) -> Tensor:
+    """The same for all positions: [L, D]."""
+    return torch.zeros(length, d_model)
+
+
+def unscaled_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    """softmax(Q K^T) V: [B, H, Q, E], [B, H, K, E], [B, H, K, E] -> [B, H, Q, E].
+
+    The mask broadcasts to [B, H, Q, K]; True may be attended to.
+    """
+    scores = queries @ keys.transpose(-2, -1)
+    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+    return weights @ values
+
+
+def full_mask(length: int) -> Tensor:
+    """All positions of the decoder attend to all: [T, T]."""
+    return torch.ones(length, length, dtype=torch.bool)
+
+
+def norm_alone(x: Tensor, output: Tensor, norm: nn.LayerNorm, dropout: nn.Dropout) -> Tensor:
+    """LayerNorm(Sublayer(x)), with dropout of the sub-layer's output (5.4): [B, L, D], [B, L, D] -> [B, L, D]."""
+    return norm(dropout(output))
+
+
+def addition_alone(x: Tensor, output: Tensor, norm: nn.LayerNorm, dropout: nn.Dropout) -> Tensor:
+    """x + Sublayer(x), with dropout of the sub-layer's output (5.4): [B, L, D], [B, L, D] -> [B, L, D]."""
+    return x + dropout(output)
+
+
+def encoder_norm_before(self: EncoderLayer, x: Tensor, mask: Tensor) -> Tensor:
+    """[B, S, D], [B, 1, 1, S] -> [B, S, D]."""
+    normed = self.self_attention_norm(x)
+    x = x + self.dropout(self.self_attention(normed, normed, mask))
+    return x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+
+
+def decoder_norm_before(self: DecoderLayer, x: Tensor, memory: Tensor, mask: Tensor, memory_mask: Tensor) -> Tensor:
+    """[B, T, D], [B, S, D], [B, 1, T, T], [B, 1, 1, S] -> [B, T, D]."""
+    normed = self.self_attention_norm(x)
+    x = x + self.dropout(self.self_attention(normed, normed, mask))
+    x = x + self.dropout(self.cross_attention(self.cross_attention_norm(x), memory, memory_mask))
+    return x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+
+
+def stack_norm_at_end(self: Stack, x: Tensor, *context: Tensor) -> Tensor:
+    """[B, L, D] and what each layer gets besides -> [B, L, D]."""
+    for layer in self.layers:
+        x = layer(x, *context)
+    return nn.functional.layer_norm(x, x.shape[-1:])  # the sum of all layers has no norm yet
+
+
+def no_network(self: FeedForward, x: Tensor) -> Tensor:
+    """[B, L, D] -> [B, L, D]."""
+    return torch.zeros_like(x)
+
+
+def decoder_without_memory(self: DecoderLayer, x: Tensor, memory: Tensor, mask: Tensor, memory_mask: Tensor) -> Tensor:
+    """[B, T, D], [B, S, D], [B, 1, T, T], [B, 1, 1, S] -> [B, T, D]."""
+    x = add_and_norm(x, self.self_attention(x, x, mask), self.self_attention_norm, self.dropout)
+    return add_and_norm(x, self.feed_forward(x), self.feed_forward_norm, self.dropout)
+
+
+def rate_without_warmup(step: int, d_model: int, warmup: int = 4000) -> float:
+    """The highest rate from the first step on, then falls with the inverse square root of the step."""
+    return d_model**-0.5 * max(step, warmup) ** -0.5
+
+
+def loss_without_smoothing(logits: Tensor, labels: Tensor, smoothing: float = 0.1) -> Tensor:
+    """Cross-entropy, the mean over the tokens, in nats: [B, T, V], [B, T] -> []."""
+    log_probs = logits.log_softmax(dim=-1)
+    label_nll = -log_probs.gather(-1, labels[..., None]).squeeze(-1)
+    return label_nll[labels != PAD].mean()
+
+
+VARIANTS = {
+    variant.name: variant
+    for variant in (
+        Variant(
+            name="no_positions",
+            title="No positions",
+            section="3.5",
+            says="Without recurrence and convolution, only the encodings tell the model in which order tokens stand.",
+            predicted="The encoder sees a set. Reversing needs the order, sorting does not.",
+            parts={"positional_encoding": zero_positions},
+        ),
+        Variant(
+            name="no_scale",
+            title="No division by the root of d_k",
+            section="3.2.1",
+            says="For large d_k products grow large and push the softmax to where its gradients are tiny.",
+            predicted="Narrow heads hardly need it. At d_k 256 each first weight is nearly 0 or 1.",
+            parts={"scaled_dot_product_attention": unscaled_attention},
+        ),
+        Variant(
+            name="no_causal_mask",
+            title="No causal mask",
+            section="3.2.3",
+            says="Masking what follows keeps the decoder autoregressive.",
+            predicted="In training it reads the answer: the loss falls to nothing, and every answer is wrong.",
+            parts={"causal_mask": full_mask},
+        ),
+        Variant(
+            name="no_residual",
+            title="No residual connections",
+            section="3.1",
+            says="A residual connection leads around each sub-layer.",
+            predicted="Each layer must pass on all that later ones need, and the gradient must pass through all.",
+            parts={"add_and_norm": norm_alone},
+        ),
+        Variant(
+            name="no_norm",
+            title="No normalisation",
+            section="3.1",
+            says="Layer normalisation follows each residual connection.",
+            predicted="Two layers can do without; deep stacks cannot.",
+            parts={"add_and_norm": addition_alone},
+        ),
+        Variant(
+            name="norm_before",
+            title="Normalisation before each sub-layer",
+            section="3.1",
+            says="The paper normalises after the residual connection; later models before the sub-layer.",
+            predicted="The sum stays free for the gradient, so that training needs no warm-up.",
+            parts={
+                "EncoderLayer.forward": encoder_norm_before,
+                "DecoderLayer.forward": decoder_norm_before,
+                "Stack.forward": stack_norm_at_end,
+            },
+        ),
+        Variant(
+            name="one_head",
+            title="One head",
+            section="3.2.2",
+            says="Several heads attend to several places at once; one head averages over them.",
+            predicted="Reversing looks at one place at a time: one head is enough.",
+            settings={"num_heads": 1},
+        ),
+        Variant(
+            name="eight_heads",
+            title="Eight heads",
+            section="3.2.2",
+            says="Quality drops with too few heads, and also with too many (Table 3).",
+            predicted="Eight narrow heads reverse as well as four.",
+            settings={"num_heads": 8},
+        ),
+        Variant(
+            name="no_feed_forward",
+            title="No feed-forward network",
+            section="3.3",
+            says="Each layer has a network that is applied to each position alone.",
+            predicted="Attention alone can move tokens: it learns, more slowly.",
+            parts={"FeedForward.forward": no_network},
+        ),
+        Variant(
+            name="no_cross_attention",
+            title="No cross-attention",
+            section="3.2.3",
+            says="By attention to the memory each position of the decoder sees the whole source.",
+            predicted="It cannot know the source: the loss stays that of guessing.",
+            parts={"DecoderLayer.forward": decoder_without_memory},
+        ),
+        Variant(
+            name="no_warmup",
+            title="No warm-up",
+            section="5.3",
+            says="The rate rises for the first steps, then falls with the inverse square root of the step.",
+            predicted="The first steps, at the highest rate, ruin the weights, unless the norm stands before.",
+            parts={"learning_rate": rate_without_warmup},
+        ),
+        Variant(
+            name="no_smoothing",
+            title="No label smoothing",
+            section="5.4",
+            says="Smoothing makes the model less sure, which hurts perplexity and helps BLEU.",
+            predicted="The loss can fall to 0; exact answers come as early.",
+            parts={"smoothed_loss": loss_without_smoothing},
+        ),
+        Variant(
+            name="no_dropout",
+            title="No dropout",
+            section="5.4",
+            says="Dropout keeps the model from learning its training text by heart.",
+            predicted="Fresh examples at each step cannot be learned by heart: it learns faster.",
+            settings={"dropout": 0.0},
+        ),
+        Variant(
+            name="more_dropout",
+            title="Dropout of 0.3",
+            section="5.4",
+            says="The big model had 0.3, the base model 0.1 (Table 3).",
+            predicted="A narrow model loses more than it gains: it learns more slowly.",
+            settings={"dropout": 0.3},
+        ),
+    )
+}

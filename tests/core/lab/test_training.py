@@ -1,0 +1,82 @@
+"""The loop, and what is seen of some parts taken away, with one seed."""
+
+import random
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+
+from core import paper
+from core.formats.checkpoint import load_checkpoint, save_checkpoint
+from core.lab.maps import attention_maps
+from core.lab.tasks import TASKS, Task
+from core.lab.trained_checkpoint import checkpoint_of
+from core.lab.training import Training
+from core.lab.variants import VARIANTS, Settings
+from core.translator import Translator
+from tests.margins import assert_equal_to_rounding
+
+REVERSE = TASKS["reverse"]()
+SMALL = Settings(d_model=32, d_ff=64, num_heads=2, warmup=50, dropout=0)
+
+
+class PaperTask(Task):
+    """Batches of `paper.train`, whose vocabulary has no unknown token."""
+
+    @property
+    def vocab_size(self) -> int:
+        return 13
+
+    def batch(self, size: int, draw: random.Random) -> tuple[torch.Tensor, torch.Tensor]:
+        return paper.reversal_batch(size, draw)
+
+
+def test_whole_is_the_training_of_the_paper_whatever_runs_beside_it() -> None:
+    training = Training(PaperTask("paper", REVERSE.tokenizer, REVERSE.draw, ()))
+    other = Training(REVERSE, variants=[VARIANTS["no_positions"]])
+    losses = [(training.step().loss, other.step())[0] for _ in range(4)]
+    expected = [*islice(paper.train(), 4)]
+    assert losses == [loss for loss, _ in expected]
+    whole = expected[-1][1].state_dict()
+    assert all(torch.equal(value, whole[name]) for name, value in training.model.state_dict().items())
+
+
+def test_a_set_is_enough_to_sort_but_not_to_reverse() -> None:
+    sort, reverse = (Training(TASKS[name](), SMALL, [VARIANTS["no_positions"]]) for name in ("sort", "reverse"))
+    for training in (sort, reverse):
+        list(training.steps(300))
+    assert sort.exact() > 0.4 > 0.1 > reverse.exact()
+
+
+def test_without_the_mask_the_loss_is_that_of_reading_the_answer() -> None:
+    training = Training(REVERSE, SMALL, [VARIANTS["no_causal_mask"], VARIANTS["no_smoothing"]])
+    *_, last = training.steps(160)
+    assert last.loss < 0.2  # where digits drawn by lot have ln 10
+    assert training.exact() < 0.1
+
+
+def test_a_checkpoint_of_the_paper_opens_and_answers_the_same(tmp_path: Path) -> None:
+    training = Training(REVERSE, SMALL)
+    list(training.steps(30))
+    checkpoint = checkpoint_of(training)
+    path = tmp_path / "lab.safetensors"
+    save_checkpoint(path, checkpoint.model, checkpoint.tokenizer, checkpoint.training)
+    translator = Translator.from_checkpoint(path, "cpu")
+    assert load_checkpoint(path).training["steps"] == 30
+    sources = [source for source, _ in REVERSE.unseen[:20]]
+    found = [translator.translate(source, beam_size=1).hypotheses[0].token_ids for source in sources]
+    assert [list(ids[:20]) for ids in found] == training.answer_ids(sources, limit=20)
+    source, target = REVERSE.unseen[0]
+    expected = translator.explain(source, target).maps
+    for kind, maps in attention_maps(training, source, target).items():
+        for own, other in zip(maps, expected[kind], strict=True):
+            assert (own.query_tokens, own.key_tokens) == (other.query_tokens, other.key_tokens)
+            assert_equal_to_rounding(own.weights, other.weights, translator.model)
+            assert torch.equal(own.visible, other.visible)
+
+
+def test_a_changed_model_is_no_checkpoint() -> None:
+    training = Training(REVERSE, SMALL, [VARIANTS["no_warmup"], VARIANTS["no_positions"]])
+    with pytest.raises(ValueError, match=r"^No positions: this model is not the paper's, and only opens here"):
+        checkpoint_of(training)
