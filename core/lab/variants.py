@@ -21,21 +21,22 @@ from torch import Tensor, nn
 
 from core import paper
 from core.paper import PAD, DecoderLayer, EncoderLayer, FeedForward, Stack, add_and_norm
+from core.text.phrases import marked
 
 TRAINING_PARTS = {"learning_rate", "smoothed_loss"}  # they leave the model as it is
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Size of a model and of its training; the defaults are those of `paper.train`.
+    """Size of a model and of its training; the defaults are half as wide as those of `paper.train`.
 
     Raises:
         ValueError: d_model is odd or not divisible by num_heads, or a number is out of range.
     """
 
-    d_model: int = 64
-    d_ff: int = 256
-    num_heads: int = 4
+    d_model: int = 32
+    d_ff: int = 128
+    num_heads: int = 2
     num_layers: int = 2
     dropout: float = 0.1
     batch_size: int = 64
@@ -207,50 +208,54 @@ VARIANTS = {
     for variant in (
         Variant(
             name="no_positions",
-            title="No positions",
+            title=marked("No positions"),
             section="3.5",
-            says="Without recurrence and convolution, only the encodings tell the model in which order tokens stand.",
-            predicted="The encoder sees a set. Reversing needs the order, sorting does not.",
+            says=marked("Without recurrence or convolution, only encodings tell in which order tokens stand."),
+            predicted=marked("The encoder sees a set. Reversing needs the order, sorting does not."),
             parts={"positional_encoding": zero_positions},
         ),
         Variant(
             name="no_scale",
-            title="No division by the root of d_k",
+            title=marked("No division by the root of d_k"),
             section="3.2.1",
-            says="For large d_k products grow large and push the softmax to where its gradients are tiny.",
-            predicted="Narrow heads hardly need it. At d_k 256 each first weight is nearly 0 or 1.",
+            says=marked("For large d_k products grow large and push the softmax to where its gradients are tiny."),
+            predicted=marked("Narrow heads hardly need it. At d_k 256 each first weight is nearly 0 or 1."),
             parts={"scaled_dot_product_attention": unscaled_attention},
         ),
         Variant(
             name="no_causal_mask",
-            title="No causal mask",
+            title=marked("No causal mask"),
             section="3.2.3",
-            says="Masking what follows keeps the decoder autoregressive.",
-            predicted="In training it reads the answer: the loss falls to nothing, and every answer is wrong.",
+            says=marked("Masking what follows keeps the decoder autoregressive."),
+            predicted=marked(
+                "In training it reads the answer: the loss falls to its least, and every answer is wrong."
+            ),
             parts={"causal_mask": full_mask},
         ),
         Variant(
             name="no_residual",
-            title="No residual connections",
+            title=marked("No residual connections"),
             section="3.1",
-            says="A residual connection leads around each sub-layer.",
-            predicted="Each layer must pass on all that later ones need, and the gradient must pass through all.",
+            says=marked("A residual connection leads around each sub-layer."),
+            predicted=marked(
+                "Each layer must pass on whatever later ones need, and the gradient must pass through all."
+            ),
             parts={"add_and_norm": norm_alone},
         ),
         Variant(
             name="no_norm",
-            title="No normalisation",
+            title=marked("No normalization"),
             section="3.1",
-            says="Layer normalisation follows each residual connection.",
-            predicted="Two layers can do without; deep stacks cannot.",
+            says=marked("Layer normalization follows each residual connection."),
+            predicted=marked("Two layers can do without; deep stacks cannot."),
             parts={"add_and_norm": addition_alone},
         ),
         Variant(
             name="norm_before",
-            title="Normalisation before each sub-layer",
+            title=marked("Normalization before each sub-layer"),
             section="3.1",
-            says="The paper normalises after the residual connection; later models before the sub-layer.",
-            predicted="The sum stays free for the gradient, so that training needs no warm-up.",
+            says=marked("The paper normalizes after the residual connection; later models before the sub-layer."),
+            predicted=marked("The sum stays free for the gradient, so that training needs no warm-up."),
             parts={
                 "EncoderLayer.forward": encoder_norm_before,
                 "DecoderLayer.forward": decoder_norm_before,
@@ -259,66 +264,66 @@ VARIANTS = {
         ),
         Variant(
             name="one_head",
-            title="One head",
+            title=marked("One head"),
             section="3.2.2",
-            says="Several heads attend to several places at once; one head averages over them.",
-            predicted="Reversing looks at one place at a time: one head is enough.",
+            says=marked("Several heads attend to several places at once; one head averages over them."),
+            predicted=marked("Reversing looks at one place at a time: one head is enough."),
             settings={"num_heads": 1},
         ),
         Variant(
             name="eight_heads",
-            title="Eight heads",
+            title=marked("Eight heads"),
             section="3.2.2",
-            says="Quality drops with too few heads, and also with too many (Table 3).",
-            predicted="Eight narrow heads reverse as well as four.",
+            says=marked("Quality drops with too few heads, and also with too many (Table 3)."),
+            predicted=marked("Eight narrow heads reverse as well as two."),
             settings={"num_heads": 8},
         ),
         Variant(
             name="no_feed_forward",
-            title="No feed-forward network",
+            title=marked("No feed-forward network"),
             section="3.3",
-            says="Each layer has a network that is applied to each position alone.",
-            predicted="Attention alone can move tokens: it learns, more slowly.",
+            says=marked("Each layer has a network that is applied to each position alone."),
+            predicted=marked("Attention alone can move tokens: it learns, more slowly."),
             parts={"FeedForward.forward": no_network},
         ),
         Variant(
             name="no_cross_attention",
-            title="No cross-attention",
+            title=marked("No cross-attention"),
             section="3.2.3",
-            says="By attention to the memory each position of the decoder sees the whole source.",
-            predicted="It cannot know the source: the loss stays that of guessing.",
+            says=marked("By attention to the memory each position of the decoder sees the whole source."),
+            predicted=marked("It cannot know the source: the loss stays that of guessing."),
             parts={"DecoderLayer.forward": decoder_without_memory},
         ),
         Variant(
             name="no_warmup",
-            title="No warm-up",
+            title=marked("No warm-up"),
             section="5.3",
-            says="The rate rises for the first steps, then falls with the inverse square root of the step.",
-            predicted="The first steps, at the highest rate, ruin the weights, unless the norm stands before.",
+            says=marked("The rate rises for the first steps, then falls with the inverse square root of the step."),
+            predicted=marked("The first steps, at the highest rate, ruin the weights, unless the norm stands before."),
             parts={"learning_rate": rate_without_warmup},
         ),
         Variant(
             name="no_smoothing",
-            title="No label smoothing",
+            title=marked("No label smoothing"),
             section="5.4",
-            says="Smoothing makes the model less sure, which hurts perplexity and helps BLEU.",
-            predicted="The loss can fall to 0; exact answers come as early.",
+            says=marked("Smoothing makes the model less sure, which hurts perplexity and helps BLEU."),
+            predicted=marked("The loss can fall to 0; exact answers come as early."),
             parts={"smoothed_loss": loss_without_smoothing},
         ),
         Variant(
             name="no_dropout",
-            title="No dropout",
+            title=marked("No dropout"),
             section="5.4",
-            says="Dropout keeps the model from learning its training text by heart.",
-            predicted="Fresh examples at each step cannot be learned by heart: it learns faster.",
+            says=marked("Dropout keeps the model from learning its training text by heart."),
+            predicted=marked("Fresh examples at each step cannot be learned by heart: it learns faster."),
             settings={"dropout": 0.0},
         ),
         Variant(
             name="more_dropout",
-            title="Dropout of 0.3",
+            title=marked("Dropout of 0.3"),
             section="5.4",
-            says="The big model had 0.3, the base model 0.1 (Table 3).",
-            predicted="A narrow model loses more than it gains: it learns more slowly.",
+            says=marked("The big model had 0.3, the base model 0.1 (Table 3)."),
+            predicted=marked("A narrow model loses more than it gains: it learns more slowly."),
             settings={"dropout": 0.3},
         ),
     )

@@ -158,8 +158,9 @@ class SentencePieceTokenizer:
 
     @classmethod
     def of_words(cls, words: Sequence[str]) -> "SentencePieceTokenizer":
-        """One piece for each word, between spaces; all others are unknown. The words must be different."""
-        return cls._learned([" ".join(words)], model_type="word", vocab_size=len(words) + UNK_ID + 1)
+        """One piece for each word, between spaces; all others, and names of special tokens, are unknown."""
+        size = len(words) + UNK_ID + 1
+        return cls._learned([" ".join(words)], model_type="word", vocab_size=size, hard_vocab_limit=False)
 
     @classmethod
     def _learned(cls, lines: Iterable[str], **chosen: Any) -> "SentencePieceTokenizer":

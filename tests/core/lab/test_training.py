@@ -33,7 +33,8 @@ class PaperTask(Task):
 
 
 def test_whole_is_the_training_of_the_paper_whatever_runs_beside_it() -> None:
-    training = Training(PaperTask("paper", REVERSE.tokenizer, REVERSE.draw, ()))
+    size = Settings(d_model=64, d_ff=256, num_heads=4)
+    training = Training(PaperTask("paper", REVERSE.tokenizer, REVERSE.draw, ()), size)
     other = Training(REVERSE, variants=[VARIANTS["no_positions"]])
     losses = [(training.step().loss, other.step())[0] for _ in range(4)]
     expected = [*islice(paper.train(), 4)]

@@ -1,6 +1,7 @@
 """Parts of the paper taken away: what is changed, and nothing else."""
 
 import inspect
+import math
 import re
 from functools import reduce
 
@@ -34,14 +35,14 @@ def test_module_and_diff_have_what_is_replaced_and_nothing_else(variant: Variant
     for name, value in variant.settings.items():
         assert f"-{name} = {getattr(Settings(), name)}\n+{name} = {value}\n" in diff
     small = Settings(d_model=16, d_ff=32, num_heads=2)
-    assert 0 < Training(TASKS["copy"](), small, [variant]).step().loss < 10
+    assert math.isfinite(Training(TASKS["copy"](), small, [variant]).step().loss)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"num_layers": 0}, "num_layers (0) must be at least 1"),
-        ({"d_model": 30}, "d_model (30) must be even, and divisible by num_heads (4)"),
+        ({"d_model": 33}, "d_model (33) must be even, and divisible by num_heads (2)"),
         ({"dropout": 1.0}, "dropout (1.0) must be at least 0 and below 1"),
     ],
 )
