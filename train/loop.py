@@ -187,7 +187,7 @@ def _open_run(
             state = run.load_state()
             step = state["step"] if state else 0
             times = measure_precisions(model, recipe.batch_tokens) if recipe.precision == "auto" else None
-            recipe, note = resolve_precision(recipe, run.record.precision(), times)
+            recipe, note = resolve_precision(recipe, run.record.recipe().get("precision"), times)
             if recipe.precision == "bfloat16" and not supports_bfloat16(model.device):
                 raise ValueError(
                     f"{model.device} cannot compute in bfloat16 here: start a run with --precision float32"
@@ -220,9 +220,9 @@ def _fitted_to_time(recipe: Recipe) -> str:
     if not recipe.minutes:
         return ""
     return (
-        f"\nat most {recipe.minutes:g} minutes: the learning rate rises for {recipe.warmup:,} steps or "
-        f"{WARMUP_SHARE * recipe.minutes:.3g} minutes, what ends first, to a peak that is the lower the shorter "
-        f"this is, and falls in the last {recipe.cooldown_minutes:.3g} minutes"
+        f"\nat most {recipe.minutes:g} minutes: batches of at most {recipe.batch_tokens:,} tokens; the learning rate "
+        f"rises for {recipe.warmup:,} steps or {WARMUP_SHARE * recipe.minutes:.3g} minutes, what ends first, to a peak "
+        f"that is the lower the shorter this is, and falls in the last {recipe.cooldown_minutes:.3g} minutes"
     )
 
 

@@ -1,11 +1,12 @@
 """Training recipes (5): a run's settings but for the data and the model's shape."""
 
+import math
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from core.analysis.model_variations import TABLE_3
 from core.files.number_range import FROM_1, SEEDS, NumberRange
-from core.model.schedule import ScheduleName
+from core.model.schedule import COOLDOWN_SHARE, ScheduleName
 from core.model.training import LABEL_SMOOTHING, WARMUP
 from train.data.batches import Bucketing
 
@@ -198,6 +199,22 @@ RECIPES: dict[str, Recipe] = {
     **dict.fromkeys(("reverse", "reverse-learned", "reverse-r4"), _REVERSE),
     "tiny": Recipe(steps=200, batch_tokens=256, warmup=50, max_length=32, snapshot_every=50, keep_snapshots=2),
 }
+
+
+# Ten minutes of one core make few steps: with batches of 4,096 tokens `multi30k` learned next to nothing in them, with
+# 1,024 it translated (benchmarks/README.md, `first_training`).
+LEAST_BATCH, BATCH_TOKENS_A_MINUTE = 1_024, 102.4
+
+
+def fitted_to_minutes(recipe: Recipe, minutes: float, on_cpu: bool) -> dict[str, Any]:
+    """Return the settings that a run of some minutes takes unless others are given: how its rate ends, and smaller
+    batches on a CPU, for more steps.
+    """
+    fitted: dict[str, Any] = {"cooldown_minutes": COOLDOWN_SHARE * minutes}
+    if on_cpu and minutes:
+        tokens = max(LEAST_BATCH, 2 ** round(math.log2(BATCH_TOKENS_A_MINUTE * minutes)))
+        fitted["batch_tokens"] = min(recipe.batch_tokens, tokens)
+    return fitted
 
 
 def recipe_for(preset: str) -> Recipe:

@@ -181,7 +181,7 @@ def test_a_run_keeps_its_precision(
     with pytest.raises(ValueError, match=r"holds a run with another precision \(float32, not bfloat16\)"):
         run_fit(tmp_path / "run", precision="bfloat16")
     run_fit(tmp_path / "run", precision="auto", steps=2)
-    assert RunFolder(tmp_path / "run").record.precision() == "float32"
+    assert RunFolder(tmp_path / "run").record.recipe()["precision"] == "float32"
 
 
 @pytest.mark.parametrize("recorded", [True, False])
@@ -232,7 +232,7 @@ def test_a_device_without_bfloat16_computes_in_float32(
         run_fit(tmp_path / "run", precision="bfloat16")
     assert not (tmp_path / "run" / "recipe.json").exists()
     run_fit(tmp_path / "run", precision="auto", steps=1)
-    assert RunFolder(tmp_path / "run").record.precision() == "float32"
+    assert RunFolder(tmp_path / "run").record.recipe()["precision"] == "float32"
 
 
 def test_an_unresolved_precision_is_an_error(recipe: Recipe) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 from core.files.number_range import NumberRange
 from core.inference.device import best_device
 from core.model.preset_configs import PRESETS
-from core.model.schedule import COOLDOWN_SHARE
 from train.cli.shared_options import Commands, add_device_option, add_recipe_options, command_parser, given_recipe
 from train.data.token_shards import read_manifest
 from train.loop import fit
-from train.recipe import recipe_for
+from train.recipe import fitted_to_minutes, recipe_for
 from train.runs.allocator import tune_memory
+from train.runs.run_folder import RunFolder
 
 
 def add_command(commands: Commands) -> None:
@@ -51,10 +51,12 @@ def _fit(options: argparse.Namespace) -> None:
     config = replace(PRESETS[options.preset], vocab_size=read_manifest(options.data)["vocab_size"])
     if options.dropout is not None:
         config = replace(config, dropout=options.dropout)
-    given = given_recipe(options)
+    recipe, given, device = recipe_for(options.preset), given_recipe(options), best_device(options.device)
     if "minutes" in given:
-        given.setdefault("cooldown_minutes", COOLDOWN_SHARE * given["minutes"])
-    recipe = replace(recipe_for(options.preset), **given)
+        fitted = fitted_to_minutes(recipe, given["minutes"], device.type == "cpu")
+        begun = RunFolder(options.folder).record.recipe()
+        given = {**fitted, **({"batch_tokens": begun["batch_tokens"]} if begun else {}), **given}
+    recipe = replace(recipe, **given)
     if options.compile and recipe.bucketing != "packed":
         raise ValueError(
             f"--compile needs --bucketing packed: batches of bucketing {recipe.bucketing} have too many shapes"
@@ -66,7 +68,7 @@ def _fit(options: argparse.Namespace) -> None:
         recipe,
         options.data,
         options.folder,
-        best_device(options.device),
+        device,
         options.init,
         options.compile,
     )

@@ -12,7 +12,7 @@ import torch
 from core.files.file_writing import write_text
 from core.files.strict_json import json_text, read_json, readable_json
 from core.model.config import TransformerConfig
-from train.recipe import CHANGEABLE, Recipe, TrainingPrecision
+from train.recipe import CHANGEABLE, Recipe
 from train.runs.provenance import commit, portable
 from train.runs.state_file import check_like
 
@@ -87,11 +87,9 @@ class RunRecord:
             raise RunFolderError(f"{self.path} is damaged: {error}; {advice}") from error
         return record
 
-    def precision(self) -> TrainingPrecision | None:
-        """Return the precision of the run in this folder; None if there is no run."""
-        if not self.path.exists():
-            return None
-        return {**LEGACY_RECIPE, **self._read()["recipe"]}["precision"]
+    def recipe(self) -> dict[str, Any]:
+        """Return the recipe of the run in this folder; {} if there is no run."""
+        return {**LEGACY_RECIPE, **self._read()["recipe"]} if self.path.exists() else {}
 
     def start(
         self, settings: RunSettings, hardware: str, step: int, measured: dict[str, float] | None = None

@@ -155,7 +155,7 @@ class Experiment:
         recipe = self.budget.applied(recipe_for(row), self.given if seed is None else {**self.given, "seed": seed})
         if recipe.precision == "auto":  # measured for the first row and used for all
             runs = run, *(RunFolder(self.folder / other) for other in TABLE_3)
-            recorded = (each.record.precision() for each in runs)
+            recorded = (each.record.recipe().get("precision") for each in runs)
             recipe = replace(recipe, precision=next(filter(None, recorded), "auto"))
         fit(row, config, recipe, self.data, run.path, self.device)
         snapshot = run.snapshots()[-1]

@@ -4,7 +4,15 @@ import math
 
 import pytest
 
-from core.analysis.training_log import PAPER, Schedule, log_columns, log_curves, schedule_curves, schedule_steps
+from core.analysis.training_log import (
+    PAPER,
+    Schedule,
+    log_columns,
+    log_curves,
+    run_schedule,
+    schedule_curves,
+    schedule_steps,
+)
 from core.files.runlog import LogLine
 from core.model.schedule import learning_rate
 
@@ -45,6 +53,18 @@ def test_the_papers_schedule_is_that_of_section_5_3() -> None:
     assert mine.values[mine.places.index(100)] == pytest.approx(0.5 * (256 * 100) ** -0.5)
     assert mine.values[-1] == pytest.approx(0.5 * learning_rate(5_000, 256, 100) / 51)
     assert logged.values == [1e-4, 2e-4]
+
+
+def test_a_run_with_minutes_is_drawn_by_its_pace() -> None:
+    """100 steps in 2 of 10 minutes, so 500 in all; the warm-up is 50 of 200 steps, at half the peak."""
+    recipe = {"steps": 10_000, "warmup": 200, "rate_scale": 1.0, "cooldown": 0, "schedule": "constant", "seed": 1}
+    lines: list[LogLine] = [{"kind": "train", "step": 100, "hours": 2 / 60}]
+    assert run_schedule(recipe, 64, lines)[1] == 10_000
+    schedule, last_step = run_schedule({**recipe, "minutes": 10.0, "cooldown_minutes": 2.5}, 64, lines)
+    assert (last_step, schedule.warmup, schedule.cooldown) == (500, 50, 125)
+    rates = schedule.rates(range(1, 501), 500)
+    assert max(rates) == pytest.approx(0.5 * learning_rate(200, 64, 200)) == rates[374]
+    assert rates[49] == pytest.approx(rates[374])
 
 
 def test_a_schedule_shorter_than_its_warm_up_has_no_peak() -> None:

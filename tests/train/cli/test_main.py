@@ -15,7 +15,7 @@ import train.presets
 from core.formats.checkpoint import load_checkpoint
 from core.model.preset_configs import PRESETS
 from train.data.token_shards import read_manifest
-from train.recipe import Recipe, recipe_for
+from train.recipe import Recipe, fitted_to_minutes, recipe_for
 from train.runs.stop_signals import StoppedError
 
 
@@ -39,11 +39,26 @@ def test_fit_takes_every_field_of_the_recipe(tmp_path: Path, prepared: Path) -> 
     assert recipe["warmup"] == 50  # the preset's
 
 
+def test_few_minutes_of_a_cpu_take_small_batches_and_a_run_keeps_its_own(
+    tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fitted_to_minutes(recipe_for("multi30k"), 10, on_cpu=False) == {"cooldown_minutes": 2.5}
+    batches = [fitted_to_minutes(recipe_for("multi30k"), each, True)["batch_tokens"] for each in (1, 10, 20, 600)]
+    assert batches == [1_024, 1_024, 2_048, 4_096]
+    arguments = ["fit", "tiny", "--data", str(prepared), "--run", str(tmp_path), "--device", "cpu", "--steps", "2"]
+    assert command.main([*arguments, "--batch-tokens", "200", "--minutes", "30"]) == 0
+    assert "batches of at most 200 tokens; the learning rate rises for 50 steps or 3 minutes" in capsys.readouterr().err
+    assert command.main([*arguments, "--minutes", "60"]) == 0  # goes on, although `tiny` has batches of 256
+    assert "batches of at most 200 tokens" in (said := capsys.readouterr().err)
+    assert "falls in the last 15 minutes" in said
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
         (["--precision", "float64"], r"precision \('float64'\) must be 'auto', 'bfloat16' or 'float32'"),
         (["--bucketing", "none"], r"bucketing \('none'\) must be one of longest, target, packed"),
+        (["--schedule", "cosine"], r"schedule \('cosine'\) must be one of inverse_sqrt, constant"),
         (["--cooldown-minutes", "2"], r"cooldown_minutes \(2\) must be at most minutes \(0\)"),
         (["--history", "1"], r"history \(1\) must be at least 2, for the first and the last step; 0 turns it off"),
     ],

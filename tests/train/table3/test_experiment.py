@@ -107,7 +107,9 @@ def test_all_rows_compute_in_the_precision_of_the_first(
             train.loop, "measure_precisions", lambda *_, bfloat16=bfloat16: ProductTimes(bfloat16, 1.0, 200)
         )
         assert main(arguments(prepared, tmp_path, "--rows", *rows, *SHALLOW)) == 0
-    assert [RunFolder(tmp_path / row).record.precision() for row in ("base", "A-h1", "A-h4")] == ["float32"] * 3
+    assert [RunFolder(tmp_path / row).record.recipe()["precision"] for row in ("base", "A-h1", "A-h4")] == [
+        "float32"
+    ] * 3
 
 
 @pytest.mark.parametrize(
