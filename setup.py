@@ -6,7 +6,9 @@ from pathlib import Path
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from setuptools import setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build import build
+from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 CATALOGUES = Path("viz_app/language/catalogues")
@@ -38,4 +40,27 @@ class BuildWithTexts(build_py):
         return [*super().get_source_files(), *map(str, CATALOGUES.glob("*/LC_MESSAGES/*.po"))]
 
 
-setup(cmdclass={"build": CleanBuild, "build_py": BuildWithTexts})
+class BuildForAnyPython(build_ext):
+    """A build of the compiled steps, which ctypes opens, under the names that `core/native/library.py` knows."""
+
+    def get_ext_filename(self, fullname: str) -> str:
+        """Return the path of a compiled file, without a version of Python."""
+        return f"{fullname.replace('.', '/')}.so"
+
+
+class WheelForAnyPython(bdist_wheel):
+    """A wheel of this platform for every Python: nothing in it is compiled against one."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        """Return the versions of Python, their binary interface, and the platform."""
+        return "py3", "none", super().get_tag()[2]
+
+
+setup(
+    cmdclass={
+        "build": CleanBuild,
+        "build_py": BuildWithTexts,
+        "build_ext": BuildForAnyPython,
+        "bdist_wheel": WheelForAnyPython,
+    }
+)

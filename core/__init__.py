@@ -39,4 +39,11 @@ def _in_notebook(name: str, *arguments: Any) -> Any:
     return getattr(core.notebook, name)(*arguments)
 
 
+def _explanation_html(explanation: Explanation) -> str:
+    from core.export.html_page import framed_page
+
+    return framed_page(explanation)
+
+
+WIDGETS["explanation_html"] = _explanation_html
 WIDGETS.update((name, partial(_in_notebook, name)) for name in ("HeadView", "HypothesisView", "TranslatorView"))

@@ -4,11 +4,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
+from typing import Any, SupportsIndex, overload
 
 import torch
 from torch import Tensor
 
 from core.files.process_memory import PROCESS
+from core.files.tabular import Tabular
 from core.model import Transformer
 from core.model.config import TransformerConfig
 from core.model.restricted_attention import causal_neighbourhood, centred_neighbourhood
@@ -19,7 +22,7 @@ _PATHS = {kind: f"{stack_of(kind)}.layers.{{}}.{'cross' if kind == 'cross' else 
 
 
 @dataclass(frozen=True)
-class AttentionMap:
+class AttentionMap(Tabular):
     """Attention of the heads of one layer, with the tokens of both axes.
 
     Attributes:
@@ -63,6 +66,35 @@ class AttentionMap:
                 f"{list(self.weights.shape[:2])}"
             )
 
+    def __repr__(self) -> str:
+        heads, queries, keys = self.weights.shape
+        return f"<AttentionMap {self.kind}, layer {self.layer}: {heads} heads, {queries} queries, {keys} keys>"
+
+    def table(self, heads: Sequence[int] | None = None, label: Callable[[str], str] = str) -> dict[str, list[Any]]:
+        """A row for each weight of some heads, by default of all; layers, heads and positions are counted from 0.
+
+        In the decoder `query` is the token that was fed.
+
+        Args:
+            label: what is written of a token.
+        """
+        heads = range(self.num_heads) if heads is None else heads
+        places = [*product(heads, range(len(self.query_tokens)), range(len(self.key_tokens)))]
+        queries, keys, predicted = (
+            [*map(label, tokens or ())] for tokens in (self.query_tokens, self.key_tokens, self.predicted_tokens)
+        )
+        return {
+            "kind": [self.kind] * len(places),
+            "layer": [self.layer] * len(places),
+            "head": [head for head, _, _ in places],
+            "query_position": [query for _, query, _ in places],
+            "query": [queries[query] for _, query, _ in places],
+            **({"predicted": [predicted[query] for _, query, _ in places]} if predicted else {}),
+            "key_position": [key for _, _, key in places],
+            "key": [keys[key] for _, _, key in places],
+            "weight": self.weights[[*heads]].flatten().tolist(),
+        }
+
     @property
     def visible(self) -> Tensor:
         """[Q, K] boolean mask of the keys each query may attend to."""
@@ -95,6 +127,31 @@ class AttentionMap:
     @cached_property
     def num_heads(self) -> int:
         return self.weights.size(0)
+
+
+class LayerMaps(tuple[AttentionMap, ...]):
+    """The maps of one kind, one a layer, counted from 0."""
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> AttentionMap: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[AttentionMap, ...]: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> AttentionMap | tuple[AttentionMap, ...]:
+        try:
+            return super().__getitem__(index)
+        except (IndexError, TypeError) as error:
+            last = f"0 to {len(self) - 1}, counted from 0" if self else "none"
+            raise IndexError(f"there is no layer {index!r:.60}: the layers here are {last}") from error
+
+
+class KindMaps(dict[Kind, tuple[AttentionMap, ...]]):
+    """The maps of all layers, `LayerMaps`, by the kind of attention."""
+
+    def __init__(self, maps: Mapping[Kind, Sequence[AttentionMap]]) -> None:
+        super().__init__((kind, LayerMaps(layers)) for kind, layers in maps.items())
+
+    def __missing__(self, kind: object) -> tuple[AttentionMap, ...]:
+        raise KeyError(f"there is no kind of attention {kind!r:.60}: the kinds here are {', '.join(self)}")
 
 
 def full_mask(kind: Kind, queries: int, keys: int) -> Tensor:

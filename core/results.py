@@ -1,10 +1,13 @@
 """Return types of `Translator`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from html import escape
+from itertools import chain
 from typing import Any, Literal
 
-from core.capture import AttentionMap
+from core.capture import AttentionMap, KindMaps
+from core.files.tabular import Tabular
 from core.text.sentences import missing_sentences
 from core.trace import Kind
 
@@ -41,9 +44,12 @@ class ScoredText:
         """Log-probability of the whole hypothesis, in nats."""
         return sum(self.token_log_probs)
 
+    def __repr__(self) -> str:
+        return f"<ScoredText {self.text!r:.60}: {len(self.tokens)} tokens, score {self.score:.3f}>"
+
 
 @dataclass(frozen=True)
-class Translation:
+class Translation(Tabular):
     """Result of a search: the hypotheses, best first.
 
     Attributes:
@@ -71,6 +77,23 @@ class Translation:
         `Translator.translate_text` translates them one by one.
         """
         return missing_sentences(self.source, self.text)
+
+    def __repr__(self) -> str:
+        return f"<Translation of {self.source!r:.60}: {self.text!r:.60}, hypotheses: {len(self.hypotheses)}>"
+
+    def _repr_html_(self) -> str:
+        rows = (f"<td>{each.score:.3f}<td>{each.log_prob:.3f}<td>{escape(each.text)}" for each in self.hypotheses)
+        return f"<table><tr><th>score<th>log_prob<th>{escape(self.source)}<tr>{'<tr>'.join(rows)}</table>"
+
+    def table(self) -> dict[str, list[Any]]:
+        """A row for each token of each hypothesis; both are counted from 0, and log-probabilities are in nats."""
+        rows = [
+            (number, each.text, each.score, position, *token)
+            for number, each in enumerate(self.hypotheses)
+            for position, token in enumerate(zip(each.token_ids, each.tokens, each.token_log_probs, strict=True))
+        ]
+        names = ("hypothesis", "text", "score", "position", "token_id", "token", "log_prob")
+        return {name: [row[column] for row in rows] for column, name in enumerate(names)}
 
     def show(self) -> Any:
         """Draw the hypotheses in a notebook, as a `core.notebook.HypothesisView`.
@@ -100,9 +123,16 @@ class TextTranslation:
         )
         return self.separators[0] + "".join(sentences)
 
+    def __repr__(self) -> str:
+        return f"<TextTranslation {self.text!r:.60}: {len(self.sentences)} sentences>"
+
+
+Target = str | Sequence[int] | ScoredText | Translation
+"""Of a pass over given tokens: a text, token ids, a hypothesis, or the best one of a translation."""
+
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Tabular):
     """Log-probabilities and attention of one teacher-forced pass.
 
     Attributes:
@@ -113,7 +143,7 @@ class Explanation:
             `core.export.attention_arrays`.
         alternatives: the most probable tokens at each of the T positions with their log-probabilities, best first; as
             many as `log_probs`.
-        maps: the attention of each kind, one `AttentionMap` per layer.
+        maps: the attention of each kind, one `AttentionMap` per layer, counted from 0.
         num_forced: number of forced tokens at the start, see `TextCodec.num_forced`; 0 if unknown.
     """
 
@@ -126,6 +156,23 @@ class Explanation:
     alternatives: tuple[tuple[tuple[str, float], ...], ...]
     maps: dict[Kind, tuple[AttentionMap, ...]]
     num_forced: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "maps", KindMaps(self.maps))
+
+    def __repr__(self) -> str:
+        heads = (f"{kind} {len(maps)} x {maps[0].num_heads}" for kind, maps in self.maps.items())
+        tokens = f"{len(self.source_tokens)} and {len(self.predicted_tokens)} tokens"
+        return f"<Explanation of {self.source!r:.60}, {self.target!r:.60}: {tokens}, heads: {', '.join(heads)}>"
+
+    def _repr_html_(self) -> str:
+        return WIDGETS["explanation_html"](self)
+
+    def table(self) -> dict[str, list[Any]]:
+        """A row for each weight, see `AttentionMap.table`; in the encoder `predicted` is empty."""
+        tables = [each.table() for each in chain(*self.maps.values())]
+        rows = [{"predicted": [""] * len(each["weight"])} | each for each in tables]
+        return {name: [*chain(*(each[name] for each in rows))] for name in (tables[-1] if tables else ())}
 
     def show(self, head: tuple[Kind, int, int] | None = None, view: Literal["Lines", "Map", "Table"] = "Lines") -> Any:
         """Draw the heads in a notebook, as a `core.notebook.HeadView`.

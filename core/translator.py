@@ -3,7 +3,6 @@
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from core.decoding.limits import Limits
 from core.decoding.sampling import PLAIN
 from core.decoding.search_setup import SearchSetup
 from core.decoding.text_codec import PassIds, TextCodec, require_text
+from core.files.argument_types import items, require_type, wrong_type
 from core.files.process_memory import PROCESS
 from core.formats.checkpoint import load_checkpoint
 from core.inference.device import Precision, best_device
@@ -36,12 +36,13 @@ from core.inference.model_check import ModelCheck
 from core.inference.shared_model import SharedModel, Source
 from core.model import Transformer
 from core.model.half_precision import is_large, weight_bytes
-from core.results import WIDGETS, Explanation, ScoredText, TextTranslation, Translation
+from core.results import WIDGETS, Explanation, ScoredText, Target, TextTranslation, Translation
 from core.text.sentences import naming_sentence, space_after, split_sentences, with_language_codes
 from core.text.tokenizer import Tokenizer
 from core.trace import explicit_attention
 
 BATCH_TOKENS = 1024  # source tokens of a batch, padding included
+PAIR = "a source and its target"
 
 
 class Translator:
@@ -66,6 +67,7 @@ class Translator:
     Raises:
         ValueError: from every method, for a text that is blank or longer than `MAX_SOURCE_TOKENS` tokens, and for a
             target that is longer than `MAX_TARGET_TOKENS` or has unknown token ids.
+        TypeError: from every method, for an argument of a wrong type.
         NonFiniteError: a ValueError, if the model's outputs are not finite.
     """
 
@@ -85,11 +87,16 @@ class Translator:
         self.check = ModelCheck(self.shared, self.codec)
         PROCESS.hold(self, weights * (1 if is_large(model) else 2))  # a small one is also packed
 
+    def __repr__(self) -> str:
+        config, count = self.config, sum(parameter.numel() for parameter in self.model.parameters())
+        layers = f"{config.num_encoder_layers} + {config.num_decoder_layers} layers"
+        return f"<Translator: {layers}, d_model {config.d_model}, {count:,} parameters>"
+
     @classmethod
     def from_checkpoint(
         cls, path: str | Path, device: str | torch.device | None = None, precision: Precision = "exact"
     ) -> "Translator":
-        """Load a checkpoint to `device`, or to the best available one.
+        """Load a checkpoint, by its path or a shipped one's name, to `device`, or to the best available one.
 
         Raises:
             CheckpointError, FileNotFoundError: see `load_checkpoint`.
@@ -196,6 +203,7 @@ class Translator:
             ValueError: as `translate`, or the model is not autoregressive.
         """
         self.codec.require_autoregressive("sampling one token after the other")
+        require_type("sampling", sampling, Sampling, "core.decoding.Sampling, such as of a temperature")
         if isinstance(prefix, str | Beginning):
             raise ValueError(
                 "samples begin with whole tokens, and a text may end inside a word, which beam and greedy search alone "
@@ -270,12 +278,16 @@ class Translator:
             ValueError: as `translate`, naming the text.
         """
         options = self.setup.options(beam_size, length_penalty, num_hypotheses, constraints)
+        texts = items("texts", texts, "a list of texts; translate takes one")
+        given = [()] * len(texts)
         if prefixes is not None:
             self.codec.require_autoregressive("a forced beginning")
+            given = items("prefixes", prefixes, "a list with a beginning for each text")
+        if len(given) != len(texts):
+            raise ValueError(f"there are {len(given)} prefixes for {len(texts)} texts: give one for each")
         sources: list[list[int]] = []
         limits: list[int] = []
         begun: list[Beginning] = []
-        given = repeat((), len(texts)) if prefixes is None else prefixes
         for number, (text, prefix) in enumerate(zip(texts, given, strict=True), start=1):
             with naming_sentence(number):
                 sources.append(self.codec.source_ids(text))
@@ -350,13 +362,13 @@ class Translator:
         ]
         return TextTranslation(tuple(translations), (before, *gaps, sentences[-1][1]))
 
-    def score(self, source: str, target: str | Sequence[int], length_penalty: float = 0.6) -> ScoredText:
+    def score(self, source: str, target: Target, length_penalty: float = 0.6) -> ScoredText:
         """Forced decoding: the log-probability of a given target.
 
         Args:
             source: the source text.
-            target: text, which is a whole translation (may be empty), or token ids, which are whole if they end with
-                `</s>`.
+            target: text, which is a whole translation (may be empty), a result of a search, or token ids, which are
+                whole if they end with `</s>`.
 
         Returns:
             The target with the log-probabilities and the score that a search would assign.
@@ -365,9 +377,7 @@ class Translator:
         [log_probs] = self.shared.log_probs([ids])
         return self.codec.scored_text(self.check.hypothesis(source, ids, log_probs, options))
 
-    def score_batch(
-        self, pairs: Sequence[tuple[str, str | Sequence[int]]], length_penalty: float = 0.6
-    ) -> list[ScoredText]:
+    def score_batch(self, pairs: Sequence[tuple[str, Target]], length_penalty: float = 0.6) -> list[ScoredText]:
         """`score` of many pairs of a source and a target, batched by length; log-probabilities are equal to rounding.
 
         Returns:
@@ -378,8 +388,11 @@ class Translator:
         """
         options = self.setup.options(1, length_penalty)
         passes: list[PassIds] = []
+        pairs = items("pairs", pairs, f"a list of pairs of {PAIR}")
         for number, pair in enumerate(pairs, start=1):
             with naming_sentence(number):
+                if len(items("the pair", pair, PAIR)) != 2:
+                    raise wrong_type("the pair", pair, PAIR)
                 passes.append(self.codec.scored_ids(*pair))
         scored: dict[int, Hypothesis] = {}
         for index, log_probs in self.shared.pass_log_probs(passes):
@@ -387,7 +400,7 @@ class Translator:
                 scored[index] = self.check.hypothesis(pairs[index][0], passes[index], log_probs, options)
         return [self.codec.scored_text(scored[index]) for index in range(len(pairs))]
 
-    def explain(self, source: str, target: str | Sequence[int], num_alternatives: int = 5) -> Explanation:
+    def explain(self, source: str, target: Target, num_alternatives: int = 5) -> Explanation:
         """Log-probabilities, alternatives and all heads' attention for a translation, from one pass of the model's
         modules.
 
@@ -395,8 +408,8 @@ class Translator:
 
         Args:
             source: the source text.
-            target: text, or the token ids of a hypothesis (a final `</s>` is optional): ids keep the exact pieces of a
-                search, text may be tokenized otherwise.
+            target: a translation, of which the best hypothesis is explained, one hypothesis, its token ids (a final
+                `</s>` is optional), or a text, which may be tokenized otherwise than in the search.
             num_alternatives: number of most probable tokens to return at each position.
         """
         ids = self.token_ids(source, target)
@@ -424,10 +437,10 @@ class Translator:
         with self.shared.held() as model, explicit_attention(model):
             yield model
 
-    def token_ids(self, source: str, target: str | Sequence[int]) -> PassIds:
+    def token_ids(self, source: str, target: Target) -> PassIds:
         """Token ids of a source and a target, see `TextCodec.token_ids`."""
         return self.codec.token_ids(source, target)
 
     def batch(self, rows: Sequence[Source]) -> Tensor:
         """Pad sources or targets on the right, on the model's device: [B, longest] or [B, longest, P]."""
-        return self.shared.batch(rows)
+        return self.shared.batch(items("rows", rows, "the token ids of each sentence"))

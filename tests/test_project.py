@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from functools import cache
 from importlib.metadata import distribution
@@ -268,6 +269,18 @@ def test_the_examples_run(guide: str, number: int, tiny_checkpoint: Path, capsys
     assert replaced != example
     exec(compile(replaced, guide, "exec"), {})
     assert capsys.readouterr().out
+
+
+def test_the_examples_have_types(tmp_path: Path) -> None:
+    """As a script of a user, in another folder and with strict checks."""
+    for guide, number in EXAMPLES:
+        (tmp_path / f"{Path(guide).stem}{number}.py").write_text(blocks("python", guide)[number], "utf-8")
+    (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}', "utf-8")
+    command, environment = [sys.executable, "-m", "pyright", "-p", tmp_path], os.environ | {"PYTHONPATH": str(ROOT)}
+    command += ["--pythonpath", sys.executable]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 errors" in done.stdout
 
 
 def test_the_readme_is_short() -> None:

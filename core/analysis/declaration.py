@@ -24,6 +24,7 @@ from core.analysis.recorded_call import Call
 from core.analysis.subject import EXPLAINED, SENTENCE, Sentence, Subject, explained
 from core.files.console import show
 from core.files.number_range import COUNTED_FROM_1
+from core.files.tabular import Tabular
 from core.trace import Head
 from core.translator import Translator
 
@@ -41,8 +42,19 @@ class Result(Protocol):
         ...
 
 
-class PicturedResult(ABC):
+class PicturedResult(Tabular, ABC):
     """A result that is drawn wherever it is shown."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.__repr__ = PicturedResult.__repr__  # a dataclass keeps one that is there
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.answer(FIRST)}>"
+
+    def _repr_html_(self) -> str | None:
+        page = self.show()
+        return page._repr_html_() if page.pictures else None  # pyright: ignore[reportPrivateUsage]
 
     @abstractmethod
     def table(self) -> Columns:

@@ -9,6 +9,7 @@ from torch import Tensor
 from core.decoding import FREE, Beginning, Constraints, MaskPredictOptions, SearchOptions, check_beginning
 from core.decoding.constraints import Surfaces
 from core.decoding.text_codec import TextCodec
+from core.files.argument_types import integers, require_type
 
 
 class SearchSetup:
@@ -34,6 +35,7 @@ class SearchSetup:
             ValueError: a value is out of range.
         """
         config = self._config
+        require_type("constraints", constraints, Constraints, "core.decoding.Constraints, such as of a min_length")
         if constraints != FREE:
             self._codec.require_autoregressive("a minimum length or a forbidden token")
             constraints.check(config.target_size)
@@ -86,7 +88,8 @@ class SearchSetup:
         if isinstance(prefix, str):
             prefix = self.open_beginning(self._codec.target_ids(prefix, source), is_ended=prefix[-1:].isspace())
         elif not isinstance(prefix, Beginning):
-            prefix = Beginning(tuple(self._codec.begun(prefix, source)))
+            token_ids = integers("the prefix", prefix, "a text or token ids")
+            prefix = Beginning(tuple(self._codec.begun(token_ids, source)))
         check_beginning(prefix, limit, self.options(1, 0.0, constraints=constraints))
         token_ids = prefix.token_ids
         self._codec.require_target(token_ids[:-1] if token_ids[-1:] == (self._config.eos_id,) else token_ids)

@@ -8,8 +8,9 @@ from torch import Tensor, inference_mode
 from core.capture import attention_maps
 from core.decoding import Hypothesis
 from core.decoding.limits import MAX_SOURCE_TOKENS, MAX_TARGET_TOKENS, Limits
+from core.files.argument_types import integers
 from core.model.config import TransformerConfig
-from core.results import Explanation, ScoredText, Translation
+from core.results import Explanation, ScoredText, Target, Translation
 from core.text.byte_pieces import MASK, alternative_pieces, resolve_bytes, with_roles
 from core.text.text_normalization import normalized
 from core.text.tokenizer import SPACE_MARK, Role, Tokenizer
@@ -81,7 +82,7 @@ class TextCodec:
             )
         return token_ids
 
-    def token_ids(self, source: str, target: str | Sequence[int]) -> PassIds:
+    def token_ids(self, source: str, target: Target) -> PassIds:
         """Token ids of a source and a target.
 
         Raises:
@@ -89,26 +90,28 @@ class TextCodec:
         """
         self.require_autoregressive("predicting each token of a given target from those before it")
         source_ids = self.source_ids(source)
-        target_ids = self.target_ids(target, source) if isinstance(target, str) else list(target)
+        target_ids = self.target_ids(target, source) if isinstance(target, str) else given_ids(target)
         if target_ids and target_ids[-1] == self.config.eos_id:
             target_ids.pop()
         self.require_target(target_ids)
         return PassIds(source_ids, [self.config.bos_id, *target_ids], [*target_ids, self.config.eos_id])
 
-    def scored_ids(self, source: str, target: str | Sequence[int]) -> PassIds:
+    def scored_ids(self, source: str, target: Target) -> PassIds:
         """Token ids of a source and a target to score; a text is a whole target, given ids may be a beginning.
 
         Raises:
             ValueError: as `token_ids`.
         """
         self.require_autoregressive("scoring a given target")
-        ids = [*self.target_ids(target, source), self.config.eos_id] if isinstance(target, str) else list(target)
+        is_text = isinstance(target, str)
+        ids = [*self.target_ids(target, source), self.config.eos_id] if is_text else given_ids(target)
         return self.token_ids(source, ids)._replace(predicted=ids)
 
     def target_ids(self, text: str, source: str = "") -> list[int]:
         """Tokens of a target text, `normalized`, without `</s>`; some tokenizers know its language by its source."""
+        written = normalized(text)
         _require_encodable(text)
-        return self.begun(self.tokenizer.target.encode(normalized(text)), source)
+        return self.begun(self.tokenizer.target.encode(written), source)
 
     def source_spans(self, source: str) -> list[Span | None]:
         """Characters of a source that each of its `source_ids` comes from.
@@ -271,6 +274,17 @@ class TextCodec:
         config, token_ids = self.config, self.tokenizer.encode(normalized(source))
         end = [config.eos_id] if config.source_end else []
         return [*config.source_prefix, *token_ids, *end, *config.source_suffix]
+
+
+def given_ids(target: Sequence[int] | ScoredText | Translation) -> list[int]:
+    """Token ids of a target that is no text.
+
+    Raises:
+        TypeError: it is none.
+    """
+    best = target.hypotheses[0] if isinstance(target, Translation) else target
+    ids = best.token_ids if isinstance(best, ScoredText) else best
+    return integers("the target", ids, "a text, token ids, or a Translation, whose best hypothesis is taken")
 
 
 def _roles(leading: Sequence[Role], count: int, ends: int) -> list[Role]:

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from core.capture import AttentionMap
 from core.export.piece_spellings import SPELLINGS, Spelling, common_pieces, spelling_of
+from core.files.argument_types import path_of
 from core.files.budget import MAX_HEADS, MAX_UNPACKED, NUMBER
 from core.files.damaged_archives import DAMAGE
 from core.files.file_writing import reading, write_atomically
@@ -150,7 +151,7 @@ def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
         ArrayError: it is not an NPZ file, is damaged, or would unpack to more than 1 GiB.
         OSError: it cannot be read.
     """
-    path = Path(path)
+    path = path_of(path)
     with reading(path), path.open("rb") as file:
         try:
             return npz_arrays(file)

@@ -11,6 +11,7 @@ import numpy as np
 from core.drawing.head_explorer import View
 from core.export.html_page import page
 from core.export.record import ExplanationRecord, WeightArrays, description, parse_description, weights_of
+from core.files.argument_types import path_of
 from core.files.file_writing import reading, write_atomically
 from core.files.npz_arrays import npz_arrays
 from core.files.strict_json import json_text
@@ -59,7 +60,7 @@ def load_explanation(path: str | Path) -> ExplanationRecord:
         ValueError: the file is neither, or damaged; the message names it.
         OSError: it cannot be read.
     """
-    path = Path(path)
+    path = path_of(path)
     with reading(path):
         content = path.read_bytes()
     try:

@@ -11,11 +11,13 @@ from core.drawing.drawing_data import label_spans
 from core.drawing.figure1 import figure1_data
 from core.drawing.head_explorer import View, default_head, kinds_data
 from core.export.record import ExplanationRecord
-from core.files.web_page import web_page
+from core.files.web_page import framed, web_page
 from core.model.config import TransformerConfig
+from core.results import Explanation
 from core.trace import Head
 
 NEGLIGIBLE = math.log(0.005)  # displayed as 0.00
+FRAME_HEIGHT = 720  # pixels; a larger page scrolls
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,14 @@ def page(
     content = payload(record, first, view, rows) | {"note": note and asdict(note)}
     title = f"{record.explanation.source} \u2192 {record.explanation.target}"
     return web_page(title, Path(__file__).with_suffix(".js"), content)
+
+
+def framed_page(
+    explanation: Explanation, config: TransformerConfig | None = None, first: Head | None = None, view: View = "Lines"
+) -> str:
+    """Render the page in a frame, for a notebook; `config` is that of the model, for Figure 1."""
+    record = ExplanationRecord(explanation, {"config": asdict(config)} if config else {})
+    return framed(page(record, first, view), f"{explanation.source} \u2192 {explanation.target}", FRAME_HEIGHT)
 
 
 def payload(

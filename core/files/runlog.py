@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from core.files.argument_types import path_of
 from core.files.file_writing import reading
 from core.files.strict_json import json_text
 
@@ -25,13 +26,14 @@ MAX_STEP = 2**31 - 1
 MAX_NAMES = 100  # of numbers and texts in all lines of a log
 
 
-def read_log(path: Path) -> list[LogLine]:
+def read_log(path: str | Path) -> list[LogLine]:
     """Read all complete lines, in order; an incomplete last line, as in a running or killed job, is skipped.
 
     Raises:
         OSError: the file cannot be read.
         ValueError: it is not a training log; the message has the line.
     """
+    path = path_of(path)
     with reading(path):
         return parse_log(path.read_bytes(), str(path))
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from core.files.argument_types import path_of
+
 DISTRIBUTION = "headlight-transformer"  # on the package index, where `headlight` is another project
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHARE = Path("share", "headlight")  # `data-files` in pyproject.toml, below the environment's folder
@@ -55,3 +57,21 @@ def _installed_wheel() -> Path | None:
 def shipped_checkpoint(name: str = "en-de") -> Path:
     """Return the path of a shipped checkpoint, whether or not it exists."""
     return shipped_folder("checkpoints") / f"{name}.safetensors"
+
+
+def checkpoint_path(checkpoint: str | Path) -> Path:
+    """Return the path of a checkpoint, given as its path or, of a shipped one, as its name, such as `en-de`.
+
+    Raises:
+        FileNotFoundError: there is neither such a file nor such a name.
+    """
+    path = path_of(checkpoint, "the path of a .safetensors file, or the name of a shipped one, such as 'en-de'")
+    if path.exists() and not (path.is_dir() and shipped_checkpoint(str(path)).exists()):
+        return path
+    shipped = {each.stem: each for each in shipped_folder("checkpoints").glob("*.safetensors")}
+    if str(path) not in shipped:
+        raise FileNotFoundError(
+            f"there is no checkpoint at {path}: give the path of a .safetensors file, or the name of a shipped one: "
+            f"{', '.join(sorted(shipped)) or 'none is installed'}"
+        )
+    return shipped[str(path)]

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from core.files.budget import MAX_HEADER_BYTES, MAX_TOKENIZER_BYTES
 from core.files.file_writing import NotWrittenError, kind_of, reading, write_atomically
+from core.files.shipped_files import checkpoint_path
 from core.files.strict_json import json_text
 from core.formats.refused_files import refuse_adapter, refuse_file
 from core.formats.untrusted_parameters import ADVICE, CheckpointError, as_parameter, fill_model, meta_model
@@ -117,7 +118,7 @@ def _stored(config: TransformerConfig) -> dict[str, Any]:
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:
-    """Read an untrusted checkpoint.
+    """Read an untrusted checkpoint, given as its path or, of a shipped one, as its name, such as `en-de`.
 
     Nothing in it is executed, and sizes are checked before memory is allocated. The file may be replaced or deleted
     afterwards. A large model (`as_parameter`) reads its matrices from the file, which must not be overwritten in place.
@@ -125,14 +126,9 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     Raises:
         CheckpointError: the file is not a checkpoint of this format, or a part of it is missing, malformed, not finite
             or too large; or the model's outputs are not finite.
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: there is neither such a file nor such a name.
     """
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(
-            f"there is no checkpoint at {path}: give the path of a .safetensors file, such as "
-            f"checkpoints/en-de.safetensors"
-        )
+    path = checkpoint_path(path)
     check_header(path)
     try:
         with safe_open(path, framework="pt") as file:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from core.files.argument_types import items, path_of
 from core.files.budget import MAX_ENTRIES, MAX_SMALL_FILE, check_unpacked
 from core.files.damaged_archives import DAMAGE
 from core.files.file_writing import kind_of, reading, writing
@@ -114,7 +115,7 @@ def open_source(paths: Sequence[str | Path], model: str = "") -> Generator[Sourc
         FileNotFoundError: there is no such file.
         NotWrittenError: the temporary folder is full.
     """
-    given = [Path(path) for path in paths]
+    given = [*map(path_of, items("the paths", paths, "the path of a folder or an archive, or a list of files"))]
     for path in given:
         if not path.exists():
             raise FileNotFoundError(f"there is no {path}: give a folder, a zip archive, or the files of a checkpoint")

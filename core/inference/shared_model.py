@@ -19,6 +19,7 @@ from core.decoding import ChainLogits, Length, MaskedLogits, NextLogits, NonFini
 from core.decoding.cache import cached_decoder, chain_decoder
 from core.decoding.limits import batches_by_length
 from core.decoding.text_codec import DecoderPass, PassIds
+from core.files.number_range import NumberRange
 from core.files.process_memory import PROCESS
 from core.inference.cpu_inference import PackedTransformer, packable
 from core.inference.cpu_products import onednn_products
@@ -107,6 +108,7 @@ class SharedModel:
         Raises:
             NonFiniteError: a log-probability is not finite.
         """
+        NumberRange(int).check("num_alternatives", num_best)
         with self.held(), capture_attention(self.model) as captured:
             logits = self.model(self.batch([source]), self.batch([fed]))[0]
         log_probs = logits.float().log_softmax(-1).cpu()  # [T, V]

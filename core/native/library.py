@@ -8,7 +8,6 @@ import ctypes
 import os
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import torch
@@ -123,11 +122,14 @@ def library() -> ctypes.CDLL | None:
     if capability() not in capabilities or os.environ.get("HEADLIGHT_NATIVE") == "0":
         return None
     for name in capabilities[capabilities.index(capability()) :]:
-        for suffix in EXTENSION_SUFFIXES:
-            path = Path(__file__).with_name(VARIANTS[name] + suffix)
-            if path.exists() and (variant := load(path)):
-                return variant
+        if (path := compiled_file(name)).exists() and (variant := load(path)):
+            return variant
     return None
+
+
+def compiled_file(name: str) -> Path:
+    """Path of a variant, whether or not it was compiled: setup.py names it for no version of Python."""
+    return Path(__file__).with_name(f"{VARIANTS[name]}.so")
 
 
 def load(path: Path) -> ctypes.CDLL | None:

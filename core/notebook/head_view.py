@@ -1,7 +1,6 @@
 """The heads of an explanation, one of them selected."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any, cast
 
 import traitlets
@@ -10,11 +9,9 @@ from torch import Tensor
 from core.capture import AttentionMap
 from core.drawing.figure1 import figure1_data
 from core.drawing.head_explorer import VIEWS, View, default_head, kinds_data
-from core.export.html_page import page
-from core.export.record import ExplanationRecord
-from core.files.web_page import framed
+from core.export.html_page import framed_page
 from core.model.config import TransformerConfig
-from core.notebook.widget import STATIC_HEIGHT, NotebookWidget, widget_module
+from core.notebook.widget import NotebookWidget, widget_module
 from core.results import Explanation
 from core.trace import Head, Kind
 
@@ -90,11 +87,7 @@ class HeadView(NotebookWidget):
         return tuple(axis[position] for position in self.words)
 
     def static_html(self) -> str:
-        title = f"{self.explanation.source} \u2192 {self.explanation.target}"
-        model = {"config": asdict(self._config)} if self._config else {}
-        return framed(
-            page(ExplanationRecord(self.explanation, model), self.head, cast("View", self.view)), title, STATIC_HEIGHT
-        )
+        return framed_page(self.explanation, self._config, self.head, cast("View", self.view))
 
     @traitlets.validate("head")
     def _known_head(self, proposal: dict[str, Any]) -> Head:

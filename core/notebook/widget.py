@@ -8,8 +8,6 @@ import anywidget
 from core.files.bundle import bundled_script, bundled_style
 from core.files.strict_json import json_text
 
-STATIC_HEIGHT = 720  # pixels of the static page; a larger one scrolls
-
 
 def widget_module(file: str) -> str:
     """Return the script beside a Python file as one module, with its style sheet as the constant `STYLE`."""

@@ -110,8 +110,8 @@ def with_language_codes(sentences: Iterable[str]) -> list[str]:
 
 @contextmanager
 def naming_sentence(number: int, what: str = "sentence") -> Generator[None]:
-    """Prefix the message of a `ValueError` inside the block with a sentence number, or that of a line."""
+    """Prefix the message of a `ValueError` or a `TypeError` with a sentence number, or that of a line."""
     try:
         yield
-    except ValueError as error:
-        raise ValueError(f"{what} {number}: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{what} {number}: {error}") from error

@@ -1,7 +1,5 @@
 """Variants of the compiled library."""
 
-from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +9,7 @@ from core.native import library
 
 def build(name: str) -> Any:
     """A compiled library; skips the test if there is none for this processor."""
-    path = Path(library.__file__).with_name(library.VARIANTS[name] + EXTENSION_SUFFIXES[0])
+    path = library.compiled_file(name)
     capabilities = list(library.VARIANTS)
     if library.capability() not in capabilities[: capabilities.index(name) + 1] or not path.exists():
         pytest.skip(f"{name} is not compiled, or this processor does not have it")

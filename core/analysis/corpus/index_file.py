@@ -34,6 +34,7 @@ from core.analysis.corpus.index import (
 )
 from core.analysis.corpus.index_arrays import Arrays, CorpusIndexError, array_of, check_places, text_of
 from core.analysis.heads.scorecards import ScoreCard
+from core.files.argument_types import path_of
 from core.files.budget import MAX_INDEX_BYTES, MAX_INDEX_TOKENS
 from core.files.damaged_archives import DAMAGE
 from core.files.file_writing import reading, write_atomically
@@ -111,7 +112,7 @@ def load_index(path: str | Path) -> CorpusIndex:
         CorpusIndexError: it is not an index, is damaged, or of a later version.
         OSError: it cannot be read.
     """
-    path = Path(path)
+    path = path_of(path)
     with reading(path):
         content = path.read_bytes() if path.stat().st_size <= MAX_INDEX_BYTES else b""
     return parse_index(content, path.name)

@@ -3,7 +3,6 @@
 import ctypes
 import itertools
 import math
-from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ def compiled(request: pytest.FixtureRequest) -> ctypes.CDLL:
     own = torch._C._get_cpu_capability()
     if own not in CAPABILITIES or CAPABILITIES.index(own) > CAPABILITIES.index(request.param):
         pytest.skip(f"this processor has no {request.param}")
-    path = Path(library.__file__).with_name(library.VARIANTS[request.param] + EXTENSION_SUFFIXES[0])
+    path = library.compiled_file(request.param)
     if not path.exists():
         pytest.skip("not compiled: there was no C++ compiler when the project was installed")
     found = library.load(path)
@@ -283,7 +282,7 @@ def test_zeros_stay_zeros_in_bytes(compiled: ctypes.CDLL) -> None:
 def test_the_best_variant_that_the_processor_has(
     monkeypatch: pytest.MonkeyPatch, capability: str, built: list[str], expected: str | None
 ) -> None:
-    names = {library.VARIANTS[name] + EXTENSION_SUFFIXES[0]: name for name in built}
+    names = {library.compiled_file(name).name: name for name in built}
     monkeypatch.delenv("HEADLIGHT_NATIVE", raising=False)
     monkeypatch.setattr(library, "capability", lambda: capability)
     monkeypatch.setattr(Path, "exists", lambda path: path.name in names)

@@ -16,6 +16,7 @@ from core.analysis.over_training.history.snapshot_files import (
     FolderFiles,
     SnapshotFiles,
 )
+from core.files.argument_types import path_of
 from core.files.budget import MAX_LOG_BYTES, MAX_SNAPSHOTS
 from core.files.file_writing import reading
 from core.files.runlog import LogLine, parse_log
@@ -138,7 +139,7 @@ def open_history(source: str | Path) -> History:
         CheckpointError: it has fewer than two snapshots, the last one cannot be used, or an archive is damaged.
         FileNotFoundError: there is no such file or folder.
     """
-    path = Path(source)
+    path = path_of(source)
     if not path.exists():
         raise FileNotFoundError(f"there is no {path}: give a run's folder, or a file of `python -m train history`")
     if path.is_dir():
