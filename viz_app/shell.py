@@ -27,7 +27,7 @@ from viz_app.session.address import HYPOTHESIS, TOUR, WORD
 from viz_app.session.models import Model
 from viz_app.session.open_models import OpenModels
 from viz_app.session.readings import Current, Reading
-from viz_app.session.state import follow, no_room_shown, session_object
+from viz_app.session.state import follow, page_part, session_object
 from viz_app.session.turns import own_turn
 
 FRAME = Path(__file__).parent / "frame"
@@ -134,7 +134,7 @@ elif model is not None:
             with line:
                 examples.draw(model, "" if reading is None else bar.search.text)
     if model.kind in view.models:
-        with no_room_shown(), own_turn():
+        with page_part(), own_turn():
             draw_view(view, script, model, reading, note)
     else:
         wrong_task.note(model, view)

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import streamlit as st
 
 from viz_app.controls.tables import selectable_table, show_table
-from viz_app.drawing.display_text import sentence_case
 from viz_app.language import marked, tr
 from viz_app.session import readings
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
-from viz_app.session.state import MayHoldModel
+from viz_app.session.state import MayHoldModel, refusals_shown
 from viz_app.session.uploaded_text import check_number, decoded
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ class LinesForm(Generic[L]):
                 st.caption(note, width="content")
         if not submitted:
             return
-        try:
+        with refusals_shown():
             name, text = PASTED, pasted or ""
             if file is not None:
                 name = file.name
@@ -132,7 +131,4 @@ class LinesForm(Generic[L]):
             lines = self.parse(text)
             check_number(name, len(lines), self.most, self.command)
             begin(name, text, lines)
-        except ValueError as error:
-            st.error(sentence_case(str(error)))
-            return
         st.rerun()

@@ -8,7 +8,7 @@ from viz_app.controls.check_badge import check_badges
 from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr
 from viz_app.session import readings
-from viz_app.session.state import no_room_shown
+from viz_app.session.state import page_part
 
 if TYPE_CHECKING:
     from core.analysis.sanity_checks import Check
@@ -61,5 +61,5 @@ def badges(about: readings.Reading) -> None:
             tr("The checks are of models that predict one token after the other: there are none for mask-predict.")
         )
         return
-    with no_room_shown():
+    with page_part():
         check_badges([(each.name, each.passed, ABOUT[each.name], each.detail) for each in checks(about)], "trust")

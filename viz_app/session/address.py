@@ -7,7 +7,7 @@ the labels of options, which addresses had before.
 from typing import Any
 
 from viz_app.language import IN_ADDRESS, LANGUAGES
-from viz_app.session.address_codecs import COUNTED, INTEGER, NUMBER, SWITCH, TEXT, choice, several
+from viz_app.session.address_codecs import COUNTED, HEAD, INTEGER, NUMBER, SWITCH, TEXT, choice, dotted, several
 from viz_app.session.fields import Field
 
 FIRST_EXAMPLE = "A little girl in a pink dress is climbing up a set of stairs."
@@ -115,7 +115,7 @@ CORPUS_DIAGONAL = Field("corpus_diagonal", SWITCH, False)
 CORPUS_TOKENS_BY = _text("corpus_tokens_by", "weight")
 CORPUS_X, CORPUS_Y = _text("corpus_x", "one"), _text("corpus_y", "strength")
 CORPUS_INDEX = _text("corpus_index", "")
-CORPUS_HEAD, CORPUS_NEURON = _text("corpus_head", ""), _text("corpus_neuron", "")
+CORPUS_HEAD, CORPUS_NEURON = Field("corpus_head", HEAD), _text("corpus_neuron", "")
 CORPUS_RANGE = Field("corpus_range", several(TEXT), [])
 BEHAVIOUR, CORPUS_KIND, CORPUS_PLACE = _text("behaviour"), _text("corpus_kind"), _text("corpus_place", is_preset=True)
 CORPUS_LAYER = _text("corpus_layer")
@@ -131,11 +131,11 @@ GENERATION_KIND = _text("generation_kind", "decoder_self")
 GATE, SWITCHED = Field("gate", NUMBER, 0.0), _text("switched", "")
 
 # What heads write, Why A rather than B, Layer by layer, Why a head looks there
-TERM, MINUS = _text("term", ""), _text("against")
+TERM, MINUS = Field("term", HEAD), _text("against")
 RATHER_THAN = _text("rather_than")
 CONTRAST_METHODS: Field[list[Any]] = Field("contrast_methods", several(TEXT))
 FAITHFUL_SAMPLE = _text("faithful_sample", "")
-CELL, ENCODER_LEVEL = _text("cell", ""), Field("encoder_level", INTEGER)
+CELL, ENCODER_LEVEL = Field("cell", dotted(1, 0)), Field("encoder_level", INTEGER)  # predicted token and level
 ATTENDING_HEAD, INSTEAD_OF = _text("attending_head", is_preset=True), _text("instead_of", "mean")
 ATTENDING: Field[int] = Field("attending", COUNTED, is_preset=True)
 ATTENDED: Field[int] = Field("attended", COUNTED, is_preset=True)
@@ -147,7 +147,7 @@ PATCHED_TOKEN: Field[int] = Field("patched_token", COUNTED, is_preset=True)
 PATCHED_AGAINST, PATCH_METRIC = _text("patched_against"), _text("patch_metric", "difference")
 PATCH_INTO, PATCH_MEAN = _text("patch_into", "corrupted"), Field("patch_mean", SWITCH, False)
 PATCH_VIEW = _one_of("patch_view", components="Components", paths="Paths between heads")
-PATCH, SENDER = _text("patch", ""), _text("sender", "")
+PATCH, SENDER = Field("patch", dotted(None, 1, 1)), Field("sender", dotted(None, 1, 1))
 RECEIVER_KIND, RECEIVER_INPUT = _text("receiver_kind", "cross"), _text("receiver_input", "value")
 RECEIVERS = {kind: _text(f"receiver_{kind}", is_preset=True) for kind in KINDS}
 HOLD_NETWORKS = Field("hold_networks", SWITCH, False)
@@ -222,7 +222,7 @@ TRAINED_SCORE, TRAINED_HEAD = _text("trained_score"), _text("trained_head", "")
 TRAINED_STEPS = Field("trained_steps", INTEGER)
 
 # Parsing, Read a picture
-PARSING_VIEW, NODE = _one_of("parsing_view", tree="Tree", table="Table"), _text("tree_node", "")
+PARSING_VIEW, NODE = _one_of("parsing_view", tree="Tree", table="Table"), Field("tree_node", INTEGER)
 BRACKET_HALF = _one_of("bracket_half", opened="Opened", closed="Closed")
 BRACKET_KIND, BRACKET_HEAD = _text("bracket_kind", "cross"), _text("bracket_head")
 PICTURE_SOURCE = _one_of("picture_source", drawn="Draw a text", uploaded="Upload a picture")

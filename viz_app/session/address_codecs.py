@@ -4,7 +4,10 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:  # imports torch
+    from core.trace import Head
 
 T = TypeVar("T")
 
@@ -46,7 +49,14 @@ def _is_on(text: str) -> bool:
     return text.lower() == "true"
 
 
+def _head(text: str) -> "Head":
+    from core.trace import parse_head
+
+    return parse_head(text)
+
+
 TEXT: Codec[str] = single(str, str)
+HEAD: "Codec[Head]" = single(str, _head)
 INTEGER: Codec[int] = single(str, _integer)
 NUMBER: Codec[float] = single(lambda value: f"{value:.12g}", _number)
 SWITCH: Codec[bool] = single(lambda value: str(value).lower(), _is_on)
@@ -64,6 +74,24 @@ def choice(values: Mapping[str, T]) -> Codec[T]:
         return values[text]
 
     return single(identifiers.__getitem__, decode)
+
+
+def dotted(*first: int | None) -> Codec[tuple[Any, ...]]:
+    """Return the codec of numbers joined by dots, each counted in the address from one of `first`; None: a name."""
+
+    def decode(text: str) -> tuple[Any, ...]:
+        parts = text.split(".")
+        if len(parts) != len(first):
+            raise ValueError(f"{text:.40} has {len(parts)} parts, expected {len(first)}")
+        found = [part if start is None else _integer(part) - start for part, start in zip(parts, first, strict=True)]
+        if any(isinstance(each, int) and each < 0 for each in found):
+            raise ValueError(f"{text:.40} has a number below {first}")
+        return tuple(found)
+
+    def encode(value: tuple[Any, ...]) -> str:
+        return ".".join(str(each if start is None else each + start) for each, start in zip(value, first, strict=True))
+
+    return single(encode, decode)
 
 
 def several(codec: Codec[T]) -> Codec[list[T]]:

@@ -20,10 +20,9 @@ from urllib.parse import quote, urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from viz_app.drawing.display_text import sentence_case
 from viz_app.page_list import VIEWS
 from viz_app.session.address_codecs import Codec
-from viz_app.session.state import Widget, follow, no_room_shown, session_object
+from viz_app.session.state import Widget, follow, page_part, session_object
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -179,6 +178,18 @@ class Field(Widget[T]):
             if chosen is not None:
                 self.set(chosen)
         return self.value  # type: ignore[return-value]
+
+    def selected(self, default: T | None = None, possible: Callable[[T], bool] = lambda _: True) -> T | None:
+        """Return the value of a setting without a widget, which clicks set, and note it for the address.
+
+        It is the default at first, and where what was selected is not possible.
+        """
+        found = self.default if default is None else default
+        taken = self.take(found, possible)
+        if taken is not None or self.value is None or not possible(self.value):
+            self.set(found if taken is None else taken.value)  # type: ignore[arg-type]
+        self.put(self.value, found)  # type: ignore[arg-type]
+        return self.value
 
     def draw(
         self,
@@ -343,7 +354,7 @@ def part(function: Callable[P, None], *, key: str = "", run_every: float | None 
     @functools.wraps(function)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> None:
         follow()
-        with _within(name), no_room_shown():
+        with _within(name), page_part():
             function(*args, **kwargs)
 
     return st.fragment(drawn, run_every=run_every)
@@ -360,12 +371,6 @@ def _within(name: str) -> Generator[None]:
     token = _parts.set((*parts, name))
     try:
         yield
-    except ValueError as error:
-        from core.analysis.agreement import DisagreementError  # imports torch
-
-        if not isinstance(error, DisagreementError):
-            raise
-        st.error(sentence_case(str(error)))  # a changed model: no number of it is shown
     finally:
         _parts.reset(token)
     if not parts:

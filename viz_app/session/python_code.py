@@ -4,24 +4,28 @@ The script beside an export is written from the call that made its numbers (`cor
 shown whole: it opens the model or file, and repeats the call.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+import streamlit as st
 
 from core.analysis.recorded_call import Call, Given
 from viz_app.session import model_passes
 from viz_app.session.model_paths import is_on_this_machine
 from viz_app.session.models import ROOT, Model
-from viz_app.session.readings import Reading, TokenView
+from viz_app.session.readings import READING_HASH, Reading, Search, TokenView
 from viz_app.session.uploads import TOGETHER
 
 if TYPE_CHECKING:
     from core.analysis.attribution.methods import Method
     from core.capture import Kind
+    from core.decoding import Constraints
     from viz_app.session.gradient_output import Output
 
-
+P = ParamSpec("P")
 EMBEDDED = 2_000  # characters of a text that stands in the script itself
 UPLOADED, SAVED = "the file that you uploaded", "the file that you saved or uploaded"
 
@@ -160,6 +164,37 @@ def sentence(about: Reading) -> tuple[Given, Given, Given]:
 def explanation(about: Reading) -> Call:
     """Return the pass over source and target of a reading as an argument of a recorded call."""
     return recorded_pass(about).explanation
+
+
+def with_result(max_entries: int) -> Callable[[Callable[P, Call]], Callable[P, Call]]:
+    """Run the calls that a function returns; all visitors share their results, of which the last `max_entries` are
+    kept, by the arguments of the function.
+    """
+
+    def running(make: Callable[P, Call]) -> Callable[P, Call]:
+        @st.cache_resource(max_entries=max_entries, show_spinner=False, hash_funcs=READING_HASH)
+        @wraps(make)
+        def result(*arguments: P.args, **keywords: P.kwargs) -> Any:
+            return make(*arguments, **keywords).run()
+
+        @wraps(make)
+        def known(*arguments: P.args, **keywords: P.kwargs) -> Call:
+            return make(*arguments, **keywords).returning(result(*arguments, **keywords))
+
+        return known
+
+    return running
+
+
+@with_result(max_entries=12)
+def beam_search(model: Model, search: Search, prefix: tuple[int, ...], constraints: "Constraints") -> Call:
+    """Return the search with all its candidates as a recorded call."""
+    from core.analysis.beam_tree import beam_tree
+    from core.decoding import FREE
+
+    options = search.text, search.beam_size, search.length_penalty, search.num_hypotheses, prefix
+    keywords = {} if constraints == FREE else {"constraints": constraints}
+    return Call("tree", beam_tree, (translator(model), *options), keywords)
 
 
 def _iteration(about: Reading) -> Call:

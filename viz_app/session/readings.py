@@ -1,5 +1,6 @@
 """The current reading: a sentence, its translation, and the target to explain."""
 
+import functools
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import streamlit as st
 
 from viz_app.language import tr
 from viz_app.session import address, model_passes
+from viz_app.session.fields import part
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.state import Widget, session_object
 
@@ -341,6 +343,17 @@ def model() -> Model:
 def reading() -> Reading | None:
     """Return the current reading; None while there is no sentence that can be translated."""
     return session_object(Current).reading
+
+
+def reading_part(function: Callable[[Reading], None]) -> Callable[[], None]:
+    """Make a function a `part` of a page that is about the current reading, and that is drawn if there is one."""
+
+    @functools.wraps(function)
+    def drawn() -> None:
+        if (about := reading()) is not None:
+            function(about)
+
+    return part(drawn)
 
 
 def selected_words(about: Reading) -> "tuple[WordSelection, ...]":

@@ -134,15 +134,34 @@ class Widget(Generic[T]):
         shown[self.key] = current
 
 
+class _PartEndsError(Exception):
+    """The rest of a part of a page is not drawn; what is missing has been said."""
+
+
 @contextmanager
-def no_room_shown() -> Generator[None]:
-    """Show the reason if there is no memory for what is computed inside the block, which then ends."""
+def refusals_shown() -> Generator[None]:
+    """Show the message of a `ValueError` of the block, which ends the `part` of the page."""
     try:
         yield
     except ValueError as error:
-        from core.files.process_memory import NoRoomError  # imports torch: the page is drawn before
+        st.error(sentence_case(str(error)))
+        raise _PartEndsError from error
 
-        if not isinstance(error, NoRoomError):
+
+@contextmanager
+def page_part() -> Generator[None]:
+    """End the block where there is a refusal or no memory, or where the model disagrees with an analysis: of a changed
+    model no number is shown.
+    """
+    try:
+        yield
+    except _PartEndsError:
+        pass
+    except ValueError as error:
+        from core.analysis.agreement import DisagreementError  # imports torch: the page is drawn before
+        from core.files.process_memory import NoRoomError
+
+        if not isinstance(error, (NoRoomError, DisagreementError)):
             raise
         st.error(sentence_case(str(error)))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -45,18 +46,18 @@ class HeadSearch:
 
 def heads_part(model: Model, opened: OpenedIndex, search: HeadSearch) -> None:
     """Draw the ranked heads, the examples of one, and the parallel coordinates."""
-    chosen, index = selection.selected(), opened.index
-    ranked = figures.chosen_heads(index, search.behaviour, search.kinds, search.layer, chosen.ranges)
+    index, ranges = opened.index, selection.selected_ranges()
+    ranked = figures.chosen_heads(index, search.behaviour, search.kinds, search.layer, ranges)
     behaviour = BEHAVIOURS[search.behaviour]
     name = capital(tr(behaviour.name))
     st.caption(f"**{name}**: {plain(tr(behaviour.text))}.", help=tr(ABOUT_RANKING))
     if not ranked:
         st.info(
             tr("No head has this score here. Widen the ranges below.")
-            if chosen.ranges
+            if ranges
             else tr("No head has this score here. Select another kind or layer.")
         )
-    head = selection.known_head(index, chosen.head) or (ranked[0][0].head if ranked else None)
+    head = selection.selected_head(index) or (ranked[0][0].head if ranked else None)
     left, right = st.container(key="side-by-side").columns([5, 6], gap="large")
     with left:
         if ranked:
@@ -69,12 +70,11 @@ def heads_part(model: Model, opened: OpenedIndex, search: HeadSearch) -> None:
 
 def ranking(opened: OpenedIndex, search: HeadSearch, ranked: list[tuple[ScoreCard, float]]) -> None:
     """Draw the list of heads; a click on one selects it."""
-    chosen = selection.selected()
     table = figures.ranking_table(ranked)
     selectable_table(
         {"name": [figures.head_name(card.head) for card, _ in ranked], **table},
         "corpus-ranking",
-        lambda row: setattr(chosen, "head", ranked[row][0].head),
+        lambda row: selection.HEAD.set(ranked[row][0].head),
         height=430,
         columns={
             "name": st.column_config.TextColumn(tr("Head"), width=100),
@@ -82,7 +82,7 @@ def ranking(opened: OpenedIndex, search: HeadSearch, ranked: list[tuple[ScoreCar
             "does": tr("Does"),
         },
     )
-    arguments = index_call(opened), search.behaviour, search.kinds, search.layer, dict(chosen.ranges)
+    arguments = index_call(opened), search.behaviour, search.kinds, search.layer, selection.selected_ranges()
     heads = Call("heads", figures.chosen_heads, arguments).returning(ranked)
     downloads(
         "corpus-heads",
@@ -93,24 +93,25 @@ def ranking(opened: OpenedIndex, search: HeadSearch, ranked: list[tuple[ScoreCar
 
 def coordinates(opened: OpenedIndex, search: HeadSearch, head: Head | None) -> None:
     """Draw all heads of these kinds as parallel coordinates."""
-    chosen, index, theme = selection.selected(), opened.index, page_theme()
+    ranges, index, theme = selection.selected_ranges(), opened.index, page_theme()
     cards = figures.shown_cards(index, search.kinds, search.layer)
-    drawing = figures.head_coordinates(index, cards, chosen.ranges, head, theme)
+    drawing = figures.head_coordinates(index, cards, ranges, head, theme)
     within = sum(not line["faint"] for line in drawing["lines"])
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.markdown(
             tr("**All scores**: {shown} of {total} heads in the selected ranges", shown=within, total=len(cards))
-            if chosen.ranges
+            if ranges
             else tr("**All scores**: {shown} of {total} heads", shown=within, total=len(cards)),
             help=tr(ABOUT_PARALLEL),
             width="content",
         )
-        if chosen.ranges:
-            st.button(tr("All heads again"), on_click=chosen.ranges.clear, key="clear_ranges", type="tertiary")
+        if ranges:
+            clear = partial(selection.RANGE.set, [])
+            st.button(tr("All heads again"), on_click=clear, key="clear_ranges", type="tertiary")
     parallel_coordinates(
-        drawing, chosen.set_range, lambda number: setattr(chosen, "head", cards[number].head), key="corpus-parallel"
+        drawing, selection.set_range, lambda number: selection.HEAD.set(cards[number].head), key="corpus-parallel"
     )
-    if chosen.ranges:
+    if ranges:
         st.caption(
             "; ".join(
                 tr(
@@ -119,7 +120,7 @@ def coordinates(opened: OpenedIndex, search: HeadSearch, head: Head | None) -> N
                     low=decimal(low, 2),
                     high=decimal(high, 2),
                 )
-                for key, (low, high) in chosen.ranges.items()
+                for key, (low, high) in ranges.items()
             )
         )
     downloads(

@@ -55,7 +55,7 @@ class NeuronSearch:
 
 def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> None:
     """Draw the neurons of a layer, and the examples of one of them."""
-    index, chosen = opened.index, selection.selected()
+    index = opened.index
     try:
         tokens = sentence_tokens(model, opened)
     except ValueError as error:
@@ -75,7 +75,7 @@ def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Non
         help=tr(ABOUT_NEURONS),
     )
     neurons = [Neuron(stack, layer, neuron) for neuron in table["neuron"]]
-    neuron = chosen.neuron if chosen.neuron is not None and index.has_neuron(chosen.neuron) else None
+    neuron = selection.selected_neuron(index)
     if not neurons:
         st.info(
             tr("No neuron of this layer has such a token among its examples. Type another, or select another layer.")
@@ -87,7 +87,7 @@ def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Non
             selectable_table(
                 {"name": list(map(neuron_name, neurons)), **table},
                 "corpus-neurons",
-                lambda row: setattr(chosen, "neuron", neurons[row]),
+                lambda row: selection.NEURON.set(str(neurons[row])),
                 height=520,
                 columns={
                     "name": st.column_config.TextColumn(tr("Neuron"), width=130),

@@ -41,10 +41,10 @@ class ScatterSearch:
 
 def scatter_part(model: Model, opened: OpenedIndex, search: ScatterSearch, found: PairHeads | None) -> None:
     """Draw all heads by two measures, and one of them; `found` are those that link the two selected words."""
-    chosen, index, theme = selection.selected(), opened.index, page_theme()
+    index, theme = opened.index, page_theme()
     pair: Mapping[Head, float] = dict(found.heads) if found else {}
     points = figures.head_points(index, search.x, search.y, search.kinds, search.layer, pair)
-    head = selection.known_head(index, chosen.head) or (points[0][0] if points else None)
+    head = selection.selected_head(index) or (points[0][0] if points else None)
     left, right = st.container(key="side-by-side").columns([6, 6], gap="large")
     with left:
         total = len(shown_cards(index, search.kinds, search.layer))
@@ -61,7 +61,7 @@ def scatter_part(model: Model, opened: OpenedIndex, search: ScatterSearch, found
             def select() -> None:
                 clicked = (Widget[Any](key).value or {"selection": {"points": []}})["selection"]["points"]
                 if clicked and (one := figures.marker_head(points, clicked[0])):
-                    chosen.head = one
+                    selection.HEAD.set(one)
 
             show_chart(figure, key, name, on_select=select, selection_mode="points")
             arguments = index_call(opened), search.x, search.y, search.kinds, search.layer, dict(pair)

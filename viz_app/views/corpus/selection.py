@@ -3,21 +3,20 @@
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import streamlit as st
 
 from core.analysis.corpus.index import CorpusIndex, HeadExample, IndexedSentence, NeuronExample
 from core.analysis.corpus.recording import Neuron
 from core.analysis.tokens.words import word_groups
-from core.trace import STACKS, Head, Stack, parse_head
+from core.trace import STACKS, Head, Stack
 from viz_app.components.sentence_bar import Side, WordSelection
 from viz_app.controls.check_badge import check_badge
 from viz_app.language import marked, tr
 from viz_app.page_list import script_of
 from viz_app.session import address, chosen_heads, readings
 from viz_app.session.models import Model
-from viz_app.session.state import lead_to, session_object
+from viz_app.session.state import lead_to
 from viz_app.views.corpus.corpus_examples import ShownMap, corpus_examples
 from viz_app.views.corpus.figures.corpus import AXIS_NAMES, Range
 from viz_app.views.corpus.figures.corpus_examples import ShownExample, sides
@@ -26,54 +25,27 @@ HEAD, NEURON, RANGE = address.CORPUS_HEAD, address.CORPUS_NEURON, address.CORPUS
 TOLERANCE = 1e-3  # of the value of an example, as a share of it
 
 
-@dataclass
-class CorpusSelection:
-    """Selection of a session on the page.
-
-    Attributes:
-        head, neuron: None: the first of the list.
-        ranges: of the axes of the parallel coordinates.
-    """
-
-    head: Head | None = None
-    neuron: Neuron | None = None
-    ranges: dict[str, Range] = field(default_factory=dict[str, Range])
-
-    def restore(self) -> None:
-        """Select what the address names, at first and after going back."""
-        if (head := HEAD.take()) is not None:
-            self.head = parsed_head(head.value)
-        if (neuron := NEURON.take()) is not None:
-            self.neuron = parsed_neuron(neuron.value)
-        if (ranges := RANGE.take()) is not None:
-            self.ranges = dict(filter(None, map(parsed_range, ranges.value)))
-
-    def write_address(self) -> None:
-        """Write the selection to the address."""
-        HEAD.put(str(self.head) if self.head else "")
-        NEURON.put(str(self.neuron) if self.neuron else "")
-        RANGE.put([f"{key}_{low:.4g}_{high:.4g}" for key, (low, high) in self.ranges.items()])
-
-    def set_range(self, key: str, chosen: Range | None) -> None:
-        """Select a range of an axis; None: the whole axis."""
-        self.ranges.pop(key, None)
-        if chosen is not None:
-            self.ranges[key] = float(f"{chosen[0]:.4g}"), float(f"{chosen[1]:.4g}")
+def selected_head(index: CorpusIndex) -> Head | None:
+    """Return the selected head, and write it to the address; None before a click, or if the model has no such head."""
+    head = HEAD.selected()
+    return head if head in index.rows else None
 
 
-def selected() -> CorpusSelection:
-    """Return the session's selection."""
-    selection = session_object(CorpusSelection)
-    selection.restore()
-    return selection
+def selected_neuron(index: CorpusIndex) -> Neuron | None:
+    """Return the selected neuron, likewise."""
+    neuron = parsed_neuron(NEURON.selected() or "")
+    return neuron if neuron is not None and index.has_neuron(neuron) else None
 
 
-def parsed_head(name: str) -> Head | None:
-    """Parse a head such as `cross L5 H3`; None for other text."""
-    try:
-        return parse_head(name)
-    except ValueError:
-        return None
+def selected_ranges() -> dict[str, Range]:
+    """Return the selected ranges of axes of the parallel coordinates, and write them to the address."""
+    return dict(filter(None, map(parsed_range, RANGE.selected() or ())))
+
+
+def set_range(key: str, chosen: Range | None) -> None:
+    """Select a range of an axis; None: the whole axis."""
+    ranges = selected_ranges() | ({key: chosen} if chosen else {})
+    RANGE.set([f"{name}_{low:.4g}_{high:.4g}" for name, (low, high) in ranges.items() if chosen or name != key])
 
 
 def parsed_neuron(name: str) -> Neuron | None:
@@ -93,11 +65,6 @@ def parsed_range(text: str) -> tuple[str, Range] | None:
     except ValueError:
         return None
     return (key, (low, high)) if key in AXIS_NAMES and math.isfinite(low) and math.isfinite(high) else None
-
-
-def known_head(index: CorpusIndex, head: Head | None) -> Head | None:
-    """Return the head if the model has it."""
-    return head if head in index.rows else None
 
 
 def open_head(model: Model, head: Head, example: HeadExample) -> None:

@@ -22,7 +22,7 @@ from viz_app.session import address, readings, selected_pair
 from viz_app.session.fields import part
 from viz_app.session.models import Model
 from viz_app.session.python_code import shown_path
-from viz_app.session.state import session_object
+from viz_app.session.state import refusals_shown, session_object
 from viz_app.views.corpus import opened_index, selection
 from viz_app.views.corpus.figures.scatter import MEASURE_NAMES, PAIR
 from viz_app.views.corpus.heads_part import HeadSearch, heads_part
@@ -62,7 +62,6 @@ def page() -> None:
     model, own = readings.model(), session_object(OwnIndex)
     is_missing = opened_index.is_missing(own.of(model))  # before the address is written
     opened, problem = opened_index.opened_index(model)
-    chosen = selection.selected()
     job = own.unfinished_job(model)
     headline(opened)
     if opened is not None and opened.path is None and job is None:
@@ -80,7 +79,6 @@ def page() -> None:
             job_control(job, "corpus_job", below=partial(shown, model, search))
         else:
             shown(model, search)
-        chosen.write_address()
     if opened is not None:
         st.caption(origin_text(opened))
     form(model, is_open=opened is None and job is None)
@@ -184,6 +182,8 @@ def linking_heads() -> PairHeads | None:
 def shown(model: Model, search: Search) -> None:
     """Draw the index as far as it is built."""
     opened, _ = opened_index.opened_index(model)
+    for each in (selection.HEAD, selection.NEURON, selection.RANGE):  # stay in the address of every view
+        each.selected()
     if opened is None:
         st.caption(tr("The first sentences are being read."))
     elif isinstance(search, NeuronSearch):
@@ -210,14 +210,11 @@ def form(model: Model, is_open: bool) -> None:
         st.caption(tr("For thousands of sentences, and an index that the app finds beside the checkpoint:"))
         st.code(command, language=None, wrap_lines=True)
     if submitted:
-        try:
+        with refusals_shown():
             if file is None:
                 own.begin(model, PASTED, text or "")
             else:
                 own.open(model, file.name, file.getvalue())
-        except ValueError as error:
-            st.error(sentence_case(str(error)))
-            return
         st.rerun()
 
 

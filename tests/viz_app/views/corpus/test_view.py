@@ -22,7 +22,6 @@ from viz_app.session.readings import Current, SelectedWords
 from viz_app.views.corpus import opened_index, selection
 from viz_app.views.corpus.figures.corpus_examples import ShownExample
 from viz_app.views.corpus.opened_index import OwnIndex
-from viz_app.views.corpus.selection import CorpusSelection
 
 SENTENCES = "A dog runs.\tEin Hund.\nWhere is the sea?\tWo ist das Meer?\nThe old house, and the red ball.\tDas Haus."
 
@@ -198,18 +197,15 @@ def test_files_that_cannot_be_indexed_are_refused(start: Start, monkeypatch: pyt
 
 
 def test_what_is_no_selection_in_the_address_is_ignored() -> None:
-    assert selection.parsed_head("cross L5 H3") == Head("cross", 4, 2)
     assert selection.parsed_neuron("decoder L1 N12") == Neuron("decoder", 0, 11)
     assert selection.parsed_range("previous_0.5_1") == ("previous", (0.5, 1.0))
     for text in ("", "cross L0 H1", "previous_1", "previous_a_b", "other_0_1", "previous_nan_1"):
-        assert selection.parsed_head(text) is None
         assert selection.parsed_neuron(text) is None
         assert selection.parsed_range(text) is None
-    chosen = CorpusSelection()
-    chosen.set_range("previous", (0.123456, 1.0))
-    assert chosen.ranges == {"previous": (0.1235, 1.0)}
-    chosen.set_range("previous", None)
-    assert not chosen.ranges
+    selection.set_range("previous", (0.123456, 1.0))
+    assert selection.selected_ranges() == {"previous": (0.1235, 1.0)}
+    selection.set_range("previous", None)
+    assert not selection.selected_ranges()
 
 
 def test_a_neuron_example_selects_its_word(start: Start, checkpoint: Path, index: CorpusIndex) -> None:

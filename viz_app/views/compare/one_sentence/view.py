@@ -20,10 +20,11 @@ from viz_app.drawing.display_text import isolated, plain, sentence_case, shorten
 from viz_app.drawing.head_names import LayerHead
 from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import marked, tr, tr_values
-from viz_app.session import address, python_code, readings
+from viz_app.session import address, python_code
 from viz_app.session.attributions import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, MethodChoice
-from viz_app.session.fields import part
 from viz_app.session.map_pass import text_pass
+from viz_app.session.readings import Reading, reading_part
+from viz_app.session.state import refusals_shown
 from viz_app.session.word_selection import Selection, common_positions, other_positions, own_positions, selected_names
 from viz_app.views.compare.one_sentence import nearest, other_side
 from viz_app.views.compare.one_sentence.figures import agreement, in_words
@@ -52,12 +53,9 @@ to the same words, 1 if they attend to different ones. Words that only one side 
 """)
 
 
-@part
-def page() -> None:
+@reading_part
+def page(reading: Reading) -> None:
     """Draw the page below the sentence; a click in it runs only this part again."""
-    reading = readings.reading()
-    if reading is None:
-        return
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="compare-with"):
         names = tr_values(AGAINST)
         against = setting_segments(address.AGAINST, tr("Compare with another"), names)
@@ -69,13 +67,10 @@ def page() -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="compare-toolbar"):
         view = view_boxes()
     method = view.weights.method
-    try:
+    with refusals_shown():
         maps = [
             {each.layer: view.tokens.apply(each) for each in side.maps(method)[view.kind]} for side in (first, other)
         ]
-    except ValueError as error:
-        st.error(sentence_case(str(error)))
-        return
     selection = Selection(reading.explain(), view.kind, view.tokens, selected_names(reading))
     left, right = st.container(key="side-by-side").columns(2, gap="large")
     with left:

@@ -1,7 +1,7 @@
 """The survey of edges of the page Head to head, which grows step by step, and the question it answers."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import get_args
 
@@ -23,7 +23,7 @@ from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading
-from viz_app.session.state import session_object
+from viz_app.session.state import Widget, session_object
 
 MEASURED = 200  # edges that are measured exactly
 MEASURED_AT_ONCE = 80  # tokens of source and prefix together up to which measuring starts by itself
@@ -175,35 +175,26 @@ EDGE = address.PATH  # counted from 1: encoder_self.1.2-cross.5.3-value
 _NODE = re.compile(rf"({'|'.join(get_args(NodePart))})(?:\.([1-9]\d{{0,2}}))?(?:\.([1-9]\d{{0,2}}))?")
 
 
-@dataclass
-class SelectedPath:
-    """The selection of a session; None before a click."""
-
-    edge: Edge | None = None
-    node: Node | None = None
-
-    def select(self, place: Node | Edge) -> None:
-        """Select an edge, or a node: then its head also on the page Heads."""
-        if isinstance(place, Edge):
-            self.edge, self.node = place, None
-            return
-        self.node = place
-        head = place.as_head
-        if head is not None:
-            select_head(head)
+NODE = Widget[Node | None]("paths_node")  # the one that was clicked
 
 
-def selection() -> SelectedPath:
-    """Return the selection; at first and after going back, that of the address."""
-    state = session_object(SelectedPath)
-    if (named := EDGE.take()) is not None:
-        state.edge = parsed_edge(named.value)
-    return state
+def select(place: Node | Edge) -> None:
+    """Select an edge, or a node: then its head also on the page Heads."""
+    if isinstance(place, Edge):
+        EDGE.set(f"{_written(place.sender)}-{_written(place.receiver)}-{place.input}")
+        NODE.set(None)
+        return
+    NODE.set(place)
+    if (head := place.as_head) is not None:
+        select_head(head)
 
 
-def keep_in_address(edge: Edge | None) -> None:
-    """Write the selected edge to the address."""
-    EDGE.put("" if edge is None else f"{_written(edge.sender)}-{_written(edge.receiver)}-{edge.input}")
+def selected_edge(edges: Collection[Edge], *, are_all: bool) -> Edge | None:
+    """Return the selected edge, None before a click, and write it to the address if it is, or if not all are known
+    yet, may be, one of these.
+    """
+    edge = parsed_edge(EDGE.selected(possible=lambda text: not are_all or parsed_edge(text) in edges) or "")
+    return edge if edge in edges else None
 
 
 def _written(node: Node) -> str:

@@ -15,12 +15,12 @@ from viz_app.controls.job_control import job_control
 from viz_app.controls.score_products import map_with_products
 from viz_app.controls.tables import number_column, show_table
 from viz_app.controls.widgets import page_theme
-from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
+from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.language import joined, marked, tr, translated, translated_all
 from viz_app.page_list import script_of
-from viz_app.session import readings
-from viz_app.session.fields import part
 from viz_app.session.map_pass import MapPass
+from viz_app.session.readings import Reading, reading_part
+from viz_app.session.state import refusals_shown
 from viz_app.views.experiments.head_paths import figures, paths_survey
 from viz_app.views.experiments.head_paths.path_graph import path_graph
 from viz_app.views.experiments.head_paths.paths_survey import QuestionSurvey
@@ -48,21 +48,15 @@ ABOUT_WEIGHTS = marked(
 )
 
 
-@part
-def page() -> None:
+@reading_part
+def page(reading: Reading) -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
-    reading = readings.reading()
-    if reading is None:
-        return
     question, count = paths_survey.question_boxes(reading)
     if question.second == "":
         st.info(tr("Type a second sentence: the same as above with one word changed."))
         return
-    try:
+    with refusals_shown():
         survey = paths_survey.surveyed(reading, question)
-    except ValueError as error:
-        st.error(sentence_case(str(error)))
-        return
     headline(survey)
     job_control(survey.job, "head_paths", tr("Measure"), partial(graph, reading, survey, count))
 
@@ -83,22 +77,21 @@ def headline(survey: QuestionSurvey) -> None:
     st.markdown(text, help=tr(HOW_TO_READ))
 
 
-def graph(reading: readings.Reading, survey: QuestionSurvey, count: int) -> None:
+def graph(reading: Reading, survey: QuestionSurvey, count: int) -> None:
     """Draw the strongest edges found so far, and the selected one."""
-    theme, state, checked = page_theme(), paths_survey.selection(), survey.checked()
+    theme, node, checked = page_theme(), paths_survey.NODE.value, survey.checked()
     ranked = survey.found.ranked()
-    edges = {each.edge: each for each in ranked}
-    edge = state.edge if state.edge in edges else None
+    edges = {each.edge for each in ranked}
+    edge = paths_survey.selected_edge(edges, are_all=survey.job.finished)
     if edge is None and survey.job.finished:
         edge = next((each.edge for each in ranked[:count] if each.edge.receiver.as_head), ranked[0].edge)
-    paths_survey.keep_in_address(state.edge if state.edge in edges or not survey.job.finished else None)
-    shown = survey.run.runs, survey.found, count, theme, edge, state.node
+    shown = survey.run.runs, survey.found, count, theme, edge, node
     drawn = figures.path_graph(*shown)
     if survey.job.finished:
         st.caption(plain(translated(HeadPaths(survey.run, survey.found).answer())))
     left, right = st.container(key="side-by-side").columns([9, 5], gap="medium")
     with left:
-        path_graph(drawn, figures.path_graph(*shown, is_narrow=True), state.select, key="path-graph")
+        path_graph(drawn, figures.path_graph(*shown, is_narrow=True), paths_survey.select, key="path-graph")
         recorded = paths_survey.survey_call(reading, survey)
         downloads(
             "paths",
@@ -108,8 +101,8 @@ def graph(reading: readings.Reading, survey: QuestionSurvey, count: int) -> None
         )
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(tr("Click an edge to see what flows, a head to select it on the page Heads."), width="content")
-            if state.node is not None and state.node.as_head is not None:
-                label = tr("{head} on Heads", head=translated(state.node.title))
+            if node is not None and node.as_head is not None:
+                label = tr("{head} on Heads", head=translated(node.title))
                 st.page_link(script_of("heads"), label=label, icon=":material/arrow_forward:", width="content")
     with right:
         if edge is not None and ranked:
@@ -124,7 +117,7 @@ def graph(reading: readings.Reading, survey: QuestionSurvey, count: int) -> None
         check_badge(name, True, tr(ABOUT_BADGE), detail)  # others are refused
 
 
-def one_edge(reading: readings.Reading, survey: QuestionSurvey, edge: Edge) -> None:
+def one_edge(reading: Reading, survey: QuestionSurvey, edge: Edge) -> None:
     """Draw the flow through an edge: its numbers, the receiver's map before and after, and effects by position."""
     theme, runs = page_theme(), survey.run.runs
     measured = next(each for each in survey.found.edges if each.edge == edge)
@@ -159,9 +152,7 @@ def one_edge(reading: readings.Reading, survey: QuestionSurvey, edge: Edge) -> N
     picture(positions_grid(survey.by_position(edge), own), "paths-positions")
 
 
-def flow_pass(
-    reading: readings.Reading, survey: QuestionSurvey, edge: Edge, moment: int, attention: AttentionMap
-) -> MapPass:
+def flow_pass(reading: Reading, survey: QuestionSurvey, edge: Edge, moment: int, attention: AttentionMap) -> MapPass:
     """Return the pass that the map of an edge's receiver shows: 0 before the replacement, 1 after."""
     return MapPass(
         (reading.identity, survey.question, edge, moment),

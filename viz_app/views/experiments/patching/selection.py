@@ -1,8 +1,6 @@
 """The selected cell, receiver and sender of the page Patching."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import streamlit as st
 
@@ -10,53 +8,17 @@ from core.analysis.heads.head import Head
 from core.analysis.interventions.pair_runs import COMPONENTS, Component
 from core.analysis.interventions.patch_results import PatchedCell, PatchedComponents
 from core.analysis.interventions.path_patching import HeadInput, Receiver
-from core.capture import KINDS, Kind
+from core.capture import Kind
 from core.trace import KIND_NAMES
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.head_names import head_title, parsed
 from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr, tr_lower, tr_values
 from viz_app.session import address
-from viz_app.session.state import session_object
 from viz_app.views.experiments.patching.measurement import Patching
 
-CELL, SENDER = address.PATCH, address.SENDER  # counted from 1: cross.5.3, and cross.5.3 for a head
 RECEIVER_KIND = address.RECEIVER_KIND
 INPUT_NAMES: dict[HeadInput, str] = {"query": marked("Queries"), "key": marked("Keys"), "value": marked("Values")}
-
-
-@dataclass
-class PatchingSelection:
-    """The selected cell of the map and the selected sender of a session; None before a click."""
-
-    cell: PatchedCell | None = None
-    sender: Head | None = None
-
-    def restore(self) -> None:
-        """Select what the address names, at first and after going back."""
-        if (named := CELL.take()) is not None:
-            self.cell = parsed_cell(named.value)
-        if (named := SENDER.take()) is not None:
-            cell, self.sender = parsed_cell(named.value), None
-            if cell is not None and cell.component in KINDS:
-                self.sender = Head(cell.component, cell.layer, cell.position)
-
-    def select_cell(self, cell: PatchedCell) -> None:
-        """Select a cell of the map."""
-        self.cell = cell
-
-    def select_sender(self, head: Head | None) -> None:
-        """Select a sender."""
-        self.sender = head
-
-
-def parsed_cell(text: str) -> PatchedCell | None:
-    """Parse a cell such as `cross.5.3`; None for other text."""
-    parts = re.fullmatch(rf"({'|'.join(COMPONENTS)})\.([1-9]\d{{0,2}})\.([1-9]\d{{0,3}})", text)
-    if parts is None:
-        return None
-    component: Component = next(each for each in COMPONENTS if each == parts[1])
-    return PatchedCell(component, int(parts[2]) - 1, int(parts[3]) - 1)
 
 
 def selected_cell(patched: Patching, effects: PatchedComponents) -> PatchedCell | None:
@@ -64,15 +26,16 @@ def selected_cell(patched: Patching, effects: PatchedComponents) -> PatchedCell 
 
     By default it is the attention layer with the largest effect, or None until all are measured.
     """
-    state, runs = session_object(PatchingSelection), patched.pairs[0]
-    state.restore()
-    cell = state.cell
-    if cell is not None and not (
-        cell.layer < runs.num_layers(cell.component) and cell.position < runs.num_positions(cell.component)
-    ):
-        cell = state.cell = None
-    CELL.put(f"{cell.component}.{cell.layer + 1}.{cell.position + 1}" if cell else "")
-    return effects.strongest_cell() if cell is None and patched.job.finished else cell
+    runs = patched.pairs[0]
+
+    def exists(cell: tuple[Component, int, int]) -> bool:
+        component, layer, position = cell
+        is_one = component in COMPONENTS
+        return is_one and layer < runs.num_layers(component) and position < runs.num_positions(component)
+
+    if cell := address.PATCH.selected(possible=exists):
+        return PatchedCell(*cell)
+    return effects.strongest_cell() if patched.job.finished else None
 
 
 def receiver_box(patched: Patching) -> tuple[Receiver, bool]:
@@ -107,10 +70,5 @@ def receiver_title(receiver: Receiver) -> str:
 
 def selected_sender(senders: Sequence[Head]) -> Head | None:
     """Return the selected sender, None if there is none, and write it to the address."""
-    state = session_object(PatchingSelection)
-    state.restore()
-    if state.sender not in senders:
-        state.sender = None
-    sender = state.sender
-    SENDER.put(f"{sender.kind}.{sender.layer + 1}.{sender.head + 1}" if sender else "")
-    return sender
+    sender = address.SENDER.selected(possible=senders.__contains__)
+    return None if sender is None else Head(*sender)

@@ -23,13 +23,11 @@ from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.drawing.head_names import head_title
 from viz_app.language import marked, tr, translated
 from viz_app.page_list import script_of
-from viz_app.session import address, readings
+from viz_app.session import address
 from viz_app.session.chosen_heads import select_head
-from viz_app.session.fields import part
-from viz_app.session.state import session_object
+from viz_app.session.readings import Reading, reading_part
 from viz_app.views.experiments.patching import measurement, second_sentence, selection
 from viz_app.views.experiments.patching.measurement import Patching
-from viz_app.views.experiments.patching.selection import PatchingSelection
 
 HOW_TO_READ = marked("""
 **Activation patching** (Vig et al. 2020; Meng et al. 2022). The model reads both sentences with the same translation up
@@ -65,12 +63,9 @@ ROWS: dict[Stack, str] = {
 }
 
 
-@part
-def page() -> None:
+@reading_part
+def page(reading: Reading) -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
-    reading = readings.reading()
-    if reading is None:
-        return
     corrupted, others = second_sentence.sentence_box(reading)
     if not corrupted:
         st.info(tr("Type a second sentence: the same as above with one word changed."))
@@ -148,7 +143,7 @@ def components(patched: Patching) -> None:
         here = cell if cell is not None and side == side_of(cell.component) else None
 
         def select(place: Place, columns: Sequence[tuple[Component, int]] = result.columns(side)) -> None:
-            session_object(PatchingSelection).select_cell(PatchedCell(*columns[place[1]], place[0]))
+            address.PATCH.set((*columns[place[1]], place[0]))
 
         title = f"{tr(name)}: {tr(LEGENDS[result.into])}"
         drawn(f"patching-{side}", recorded, title, number, here and result.place_of(here), on_place=select)
@@ -203,8 +198,8 @@ def senders(patched: Patching, receiver: Receiver, hold_networks: bool, measured
     headline(tr("**Heads that feed {input}**", input=plain(name)), patched, tr(ABOUT_PATHS))
     if measured.job.finished:
         st.caption(plain(translated(recorded.run().answer())))
-    select = session_object(PatchingSelection).select_sender
-    drawn("patching-paths", recorded, tr("Heads that feed {input}", input=name), selected=sender, on_head=select)
+    title = tr("Heads that feed {input}", input=name)
+    drawn("patching-paths", recorded, title, selected=sender, on_head=address.SENDER.set)
     if sender is None:
         st.caption(tr("Click a head to see at which position its output matters."))
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.analysis.attribution.gradients import attention_gradients, head_importance
-from core.analysis.heads.ablation import GateEffect, HeadsOff, ablate_each_head, gate_effect, head_changes
+from core.analysis.heads.ablation import HeadsOff, ablate_each_head, gate_effect, head_changes
 from core.analysis.heads.gated_translation import translate_gated
 from core.analysis.heads.head import Head, all_heads
 from core.analysis.recorded_call import Call
@@ -17,7 +17,7 @@ from viz_app.session.address import SWITCHED
 from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
-from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress
+from viz_app.session.readings import Reading, Search, SearchProgress
 from viz_app.session.state import session_object
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def gated_translation(
     )
 
 
+@python_code.with_result(max_entries=64)
 def effect_call(about: Reading, gates: HeadGates) -> Call:
     """Return the call that measures the effect of these gates on the log-probability of the target."""
     return Call("effect", gate_effect, (*python_code.sentence(about), dict(gates)))
@@ -59,26 +60,15 @@ def heads_off_call(about: Reading, gates: Mapping[Head, float], measured: "Heads
     heads = Call("heads", all_heads, (Call("model", ".model", (python_code.translator(about.model),)),))
     changes = Call("changes", head_changes, (*python_code.sentence(about), len(measured.changes)))
     known = heads.returning(measured.heads), dict(gates), changes.returning(dict(measured.changes))
-    weights = (importance_call(about).returning(importance(about)),) if weighed else ()
+    weights = (importance_call(about),) if weighed else ()
     return Call("result", HeadsOff, (*known, *weights))
 
 
+@python_code.with_result(max_entries=64)
 def importance_call(about: Reading) -> Call:
     """Return the call that measures every head's importance by the gradient of the target's log-probability."""
     gradients = Call("gradients", attention_gradients, python_code.sentence(about))
     return Call("importance", head_importance, (gradients,))
-
-
-@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
-def gated_effect(about: Reading, gates: HeadGates) -> GateEffect:
-    """Return the effect of these gates on the log-probability of the target."""
-    return effect_call(about, gates).run()
-
-
-@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
-def importance(about: Reading) -> Mapping[Head, float]:
-    """Return every head's importance by the gradient of the target's log-probability."""
-    return importance_call(about).run()
 
 
 @dataclass

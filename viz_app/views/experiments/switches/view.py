@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.correlation import spearman
-from core.analysis.heads.ablation import HeadsOff, token_changes
+from core.analysis.heads.ablation import GateEffect, HeadsOff, token_changes
 from core.analysis.recorded_call import Call
 from core.trace import KIND_NAMES, Kind
 from viz_app.components.picture import picture
@@ -112,7 +112,8 @@ def outcome(reading: readings.Reading, gates: HeadGates) -> None:
                 "numbers."
             ),
         )
-        effect = switched_heads.gated_effect(reading, gates) if gates else None
+        recorded = switched_heads.effect_call(reading, gates) if gates else None
+        effect: GateEffect | None = recorded and recorded.known
         before, tokens = reading.explain().log_probs, reading.explain().predicted_tokens
         changes = list(effect.changes) if effect else [0.0] * len(before)
         with st.container(key="switched-changes"):
@@ -130,11 +131,9 @@ def outcome(reading: readings.Reading, gates: HeadGates) -> None:
             )
         else:
             st.markdown(tr("All heads on: **{before}**.", before=log_prob))
-        recorded: Call | list[float] = changes
-        if effect:
-            recorded = Call("changes", ".changes", (switched_heads.effect_call(reading, gates).returning(effect),))
+        of = changes if recorded is None else Call("changes", ".changes", (recorded,))
         explained = python_code.explanation(reading)
-        shown = Call("tokens", ".predicted_tokens", (explained,)), Call("before", ".log_probs", (explained,)), recorded
+        shown = Call("tokens", ".predicted_tokens", (explained,)), Call("before", ".log_probs", (explained,)), of
         downloads(
             "switched-tokens",
             "switched-changes",
@@ -152,7 +151,7 @@ def effects(reading: readings.Reading, measured: switched_heads.HeadsOffJob) -> 
         return
     recorded = switched_heads.heads_off_call(reading, {}, measured, weighed=True)
     found: HeadsOff = recorded.run()
-    heads, importance = found.ranked, switched_heads.importance(reading)
+    heads, importance = found.ranked, switched_heads.importance_call(reading).known
     changes = list(map(found.changes.__getitem__, heads))
     table = {
         "head": head_titles(heads),

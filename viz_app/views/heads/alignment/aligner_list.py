@@ -10,7 +10,7 @@ from core.analysis.alignment.aligners import Aligner, Rows
 from core.analysis.alignment.sentence_alignment import HeadOrMean
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import bar_column, number_column, selectable_table
-from viz_app.drawing.display_text import plain, sentence_case
+from viz_app.drawing.display_text import plain
 from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr, tr_count
 from viz_app.session import address, readings
@@ -18,7 +18,7 @@ from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.chosen_heads import keep_heads
 from viz_app.session.fields import part
-from viz_app.session.state import session_object
+from viz_app.session.state import refusals_shown, session_object
 from viz_app.views.heads import gold_links
 
 METHOD = address.METHOD
@@ -117,11 +117,8 @@ def form() -> None:
             submitted = st.form_submit_button(tr("Rank all heads"), key="rank_file")
             st.caption(tr("by the method chosen above"))
     if submitted:
-        try:
+        with refusals_shown():
             pairs = gold_links.given_pairs([(file.name, file.getvalue()) for file in files if file], pasted)
-        except ValueError as error:
-            st.error(sentence_case(str(error)))
-            return
         session_object(TextRankings).begin(readings.model(), METHOD.value or "attention", pairs)
         st.rerun()
 

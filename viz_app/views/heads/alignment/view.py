@@ -32,7 +32,7 @@ from viz_app.language import marked, tr, tr_values, translated
 from viz_app.session import address, python_code, readings
 from viz_app.session.attributions import METHOD_HELP, METHOD_NAMES, Method
 from viz_app.session.chosen_heads import default_head, keep_heads, preset_heads
-from viz_app.session.fields import part
+from viz_app.session.readings import Reading, reading_part
 from viz_app.session.state import session_object
 from viz_app.views.heads import gold_links
 from viz_app.views.heads.alignment import aligner_list
@@ -79,13 +79,10 @@ translation quality (Rikters & Fishel 2017).
 """)
 
 
-@part
-def sentence() -> None:
+@reading_part
+def sentence(reading: Reading) -> None:
     """Draw the part about the current sentence; a click in it runs only this part again."""
     session_object(AlignerClick).take()
-    reading = readings.reading()
-    if reading is None:
-        return
     if "cross" not in reading.explain().maps:
         st.info(tr("{model} has no cross-attention, which aligns words.", model=plain(reading.model.name)))
         return
@@ -123,7 +120,7 @@ def sentence() -> None:
         st.caption(translated(coverage_text(token_weights(cross, place))), help=tr(ABOUT_COVERAGE))
 
 
-def toolbar(reading: readings.Reading) -> tuple[Method, HeadOrMean, Rows, Sequence[AttentionMap]]:
+def toolbar(reading: Reading) -> tuple[Method, HeadOrMean, Rows, Sequence[AttentionMap]]:
     """Select a method, one of its heads or means, and the decoder rows to align by."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         method: Method = METHOD.draw(
@@ -162,7 +159,7 @@ def toolbar(reading: readings.Reading) -> tuple[Method, HeadOrMean, Rows, Sequen
     return method, by_name[name or next(iter(by_name))], rows, cross
 
 
-def ribbon_call(reading: readings.Reading, method: Method, place: HeadOrMean, rows: Rows, links: GoldLinks) -> Call:
+def ribbon_call(reading: Reading, method: Method, place: HeadOrMean, rows: Rows, links: GoldLinks) -> Call:
     """Return the call of the table of the ribbons."""
     cross = Call("cross", "[]", (python_code.recorded_pass(reading).all_maps(method), "cross"))
     gold = Call("links", parse_links, (format_links(links),))
@@ -170,7 +167,7 @@ def ribbon_call(reading: readings.Reading, method: Method, place: HeadOrMean, ro
 
 
 def picture(
-    reading: readings.Reading,
+    reading: Reading,
     alignment: WordAlignment,
     links: GoldLinks,
     title: str,
@@ -198,7 +195,7 @@ def picture(
         st.caption(plain(translated(note)))
 
 
-def shares(reading: readings.Reading) -> tuple[float, ...]:
+def shares(reading: Reading) -> tuple[float, ...]:
     """Return the share of each target word that comes from the source, or nothing if ALTI cannot be applied to the
     model.
     """
@@ -212,7 +209,7 @@ def shares(reading: readings.Reading) -> tuple[float, ...]:
     return word_shares(source_share(rolled), reading.explain().predicted_tokens)
 
 
-def links_box(reading: readings.Reading, alignment: WordAlignment) -> GoldLinks | None:
+def links_box(reading: Reading, alignment: WordAlignment) -> GoldLinks | None:
     """Edit the gold links as text; None, with the reason on the page, if they cannot be parsed."""
     sentences = session_object(SentenceLinks)
     restored = sentences.before_box(reading.identity, LINKS.value)
@@ -262,7 +259,7 @@ def ranking(cross: Sequence[AttentionMap], links: GoldLinks, words: int) -> None
     aligner_list.show_aligners(rank_sentence(cross, links), "sentence")
 
 
-def numbers(reading: readings.Reading, alignment: WordAlignment) -> None:
+def numbers(reading: Reading, alignment: WordAlignment) -> None:
     """Draw the tables behind the picture."""
     view = setting_segments(address.NUMBERS_OF, tr("Numbers"), {each: tr(each) for each in SIDES})
     if view == TARGET:

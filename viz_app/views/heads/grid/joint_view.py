@@ -21,13 +21,14 @@ from viz_app.controls.tables import show_table
 from viz_app.controls.toolbar import method_box
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
-from viz_app.drawing.display_text import plain, sentence_case
+from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr, tr_lower, translated_all
 from viz_app.session import address, python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES, METHOD_TEXTS, PER_LAYER
 from viz_app.session.gradient_output import ABOUT, Output, file_part, output_text
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.readings import TokenView
+from viz_app.session.state import refusals_shown
 from viz_app.views.heads.grid.gradient_output_box import output_box
 
 LAYER, HEAD = address.JOINT_LAYER, address.JOINT_HEAD
@@ -55,11 +56,8 @@ def page(reading: readings.Reading, tokens: TokenView, boxes: DeltaGenerator) ->
         view = setting_segments(
             address.JOINT_VIEW, tr("View"), {"Map": tr("Map"), "Table": tr("Table")}, hide_label=True
         )
-    try:
+    with refusals_shown():
         joint = joint_map({kind: reading.maps(kind, tokens, method, output) for kind in KINDS}, layer, head)
-    except ValueError as error:
-        st.error(sentence_case(str(error)))
-        return
     if method == "gradient":
         st.caption(
             tr(

@@ -18,14 +18,14 @@ from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import segments, setting_segments
 from viz_app.drawing import head_names
-from viz_app.drawing.display_text import decimal, plain, sentence_case
+from viz_app.drawing.display_text import decimal, plain
 from viz_app.drawing.scorecard_text import MEASURES, head_does, sentences
 from viz_app.language import marked, tr, tr_count, tr_values
 from viz_app.session import address, readings, sample_sentences
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.attributions import NOTHING_TO_RANK, rank_correlations
 from viz_app.session.fields import part
-from viz_app.session.state import kept, session_object
+from viz_app.session.state import kept, refusals_shown, session_object
 from viz_app.views.heads.gold_links import SentenceLinks
 from viz_app.views.heads.grid import sentence_sample
 from viz_app.views.heads.grid.head_overview import ABOUT_CORRELATION
@@ -246,7 +246,7 @@ def sample_box(reading: readings.Reading) -> None:
             file = st.file_uploader(tr("Or a text file"), key="sample_file", max_upload_size=1)
         ready = source == SHIPPED or bool(text.strip()) or file is not None
         if st.button(tr("Score the sample"), disabled=not ready, key="score_sample"):
-            try:
+            with refusals_shown():
                 sentences = (
                     sample_sentences.uploaded_sentences(file.name, file.getvalue())
                     if file
@@ -255,9 +255,6 @@ def sample_box(reading: readings.Reading) -> None:
                     else sample_sentences.SHIPPED
                 )
                 sample.begin(model, sentences)
-            except ValueError as error:
-                st.error(sentence_case(str(error)))
-                return
             st.rerun()
         if job is not None:
             job_control(job, "run_sample")

@@ -27,7 +27,7 @@ from viz_app.session.chosen_heads import ShownHeads
 from viz_app.session.fields import part
 from viz_app.session.menus import are_values_old
 from viz_app.session.readings import TokenView
-from viz_app.session.state import kept, session_object
+from viz_app.session.state import kept, refusals_shown, session_object
 from viz_app.views.heads.cuts import cut_panel
 from viz_app.views.heads.grid import (
     bertviz_view,
@@ -139,11 +139,8 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
     with overview:
         name, text = tr(head_names.KIND_NAMES[kind]), tr(head_names.KIND_TEXTS[kind])
         st.markdown(tr("**{kind} attention**: {text}", kind=name, text=text), help=tr(HOW_TO_READ))
-        try:
+        with refusals_shown():
             maps_of_heads = reading.maps(kind, tokens, method, output)
-        except ValueError as error:
-            st.error(sentence_case(str(error)))
-            return
         head_overview.about_method(reading, kind, weights)
         found = None if linked is None or weights.per_layer else selected_pair.linking_heads(reading, linked, weights)
     with selected:

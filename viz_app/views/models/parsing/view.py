@@ -1,8 +1,6 @@
 """Parsing: the sentence as a constituency tree, and the attention at each bracket."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
@@ -60,18 +58,6 @@ VIEWS = TREE, _ = marked("Tree"), marked("Table")
 HALVES = OPENED, _ = marked("Opened"), marked("Closed")
 
 
-@dataclass
-class SelectedNode:
-    """The node of a tree that was selected last, and the text of the tree, if any."""
-
-    text: str | None = None
-    node: int = 0
-
-    def select(self, text: str, node: int) -> None:
-        """Select a node of the tree of a text."""
-        self.text, self.node = text, node
-
-
 def parsed(text: str) -> tuple[Model, Parse] | None:
     """Parse the text; None, with the reason on the page, if there is no tree."""
     current = readings.model()
@@ -115,16 +101,10 @@ def substitute(current: Model, parser: Model) -> None:
 
 
 def selected_node(parse: Parse, nodes: list[TreeNode]) -> int:
-    """Return the selected node: the last one clicked, at first the one in the address, or else the first below the
-    root.
-    """
-    selected, named = session_object(SelectedNode), NODE.take()
-    if named is not None:
-        selected.select(parse.text, int(named.value) if re.fullmatch("[0-9]{1,4}", named.value) else 1)
+    """Return the selected node: the one clicked in this tree, or in the address, or else the first below the root."""
     first = min(1, len(nodes) - 1)
-    node = selected.node if selected.text == parse.text and selected.node < len(nodes) else first
-    NODE.put("" if node == first else str(node))
-    return node
+    NODE.preset_for(parse.text, lambda: first)
+    return NODE.selected(first, range(len(nodes)).__contains__) or 0
 
 
 @part
@@ -146,7 +126,7 @@ def picture(model: Model, parse: Parse) -> None:
             weights = cross.weights.mean((0, 1)) if head is None else cross.weights.flatten(0, 1)[head]
             tree_drawing(
                 parse.tree,
-                lambda clicked: session_object(SelectedNode).select(parse.text, clicked),
+                NODE.set,
                 selected=selected,
                 weights=weights.tolist(),
             )

@@ -18,14 +18,14 @@ from viz_app.controls.tables import show_table
 from viz_app.controls.toolbar import token_boxes
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
-from viz_app.drawing.display_text import isolated, plain, sentence_case
+from viz_app.drawing.display_text import isolated, plain
 from viz_app.language import joined, localized, marked, tr, tr_lower
 from viz_app.session import address, chosen_heads, python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.fields import part
 from viz_app.session.readings import Reading, TokenView
 from viz_app.session.selected_pair import linking_heads, selected_pair
-from viz_app.session.state import session_object
+from viz_app.session.state import refusals_shown, session_object
 from viz_app.views.paper.paper_figures import figure_heads
 from viz_app.views.paper.paper_figures.appendix_figure import KEY, appendix_figure, appendix_payload
 from viz_app.views.paper.paper_figures.figure_heads import FIGURES, Linking
@@ -110,11 +110,8 @@ def page() -> None:
         )
         view = setting_segments(address.PAPER_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
         tokens = token_boxes()
-    try:
+    with refusals_shown():
         panels, name, maps, note = (*selection(tokens), "") if figure == SELECTION else paper_figure(figure, tokens)
-    except ValueError as error:
-        st.error(sentence_case(str(error)))
-        return
     if not panels or maps is None:
         return
     table = appendix_table(panels)

@@ -57,11 +57,7 @@ KINDS: dict[SelfAttentionKind, str] = {
 }
 
 
-@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=readings.READING_HASH)
-def _score_parts(reading: readings.Reading, kind: SelfAttentionKind) -> ScoreParts:
-    return parts_call(reading, kind).run()
-
-
+@python_code.with_result(max_entries=8)
 def parts_call(reading: readings.Reading, kind: SelfAttentionKind) -> Call:
     """Return the call that splits the scores of the first layer."""
     return Call("parts", score_parts, (*python_code.sentence(reading), kind))
@@ -79,10 +75,11 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
         head = names.index(address.SCORE_HEAD.draw(st.selectbox, tr("Head"), names, width=110))
         as_table = table_box()
     try:
-        parts = _score_parts(reading, kind)
+        recorded = parts_call(reading, kind)
     except ValueError as error:
         st.info(sentence_case(str(error)))
         return
+    parts: ScoreParts = recorded.known
     if as_table:
         show_table(parts.table(head))
     else:
@@ -100,7 +97,7 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
         f"scores-{kind}-layer0-head{head}",
         None if as_table else "score-parts",
         title=tr("Scores of the first layer, {kind}, {head}", kind=tr_lower(KINDS[kind]), head=head_name(0, head)),
-        call=lambda: parts_call(reading, kind).returning(parts).then("table", head),
+        call=lambda: recorded.then("table", head),
     )
 
 

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
+from core.analysis.token_path.steps import TokenPath
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.language import marked, tr
-from viz_app.session import readings
-from viz_app.session.fields import part
+from viz_app.session.readings import Reading, reading_part
 from viz_app.session.state import session_object
 from viz_app.session.step_place import StepPlace
 from viz_app.views.steps.figures.step_views import step_named
@@ -34,17 +34,14 @@ ABOUT_BADGE = marked(
 )
 
 
-@part
-def page() -> None:
+@reading_part
+def page(reading: Reading) -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
-    reading = readings.reading()
-    if reading is None:
-        return
     place, theme = session_object(StepPlace), page_theme()
     place.restore()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        token = walked_token.place_boxes(reading)
-        path = walked_token.followed(reading, *token)
+        recorded = walked_token.path_call(reading, *walked_token.place_boxes(reading))
+        path: TokenPath = recorded.known
     about = walked_token.about_text(path)
     st.markdown(tr("**Step by step**: {token}", token=plain(isolated(about))), help=tr(HOW_TO_READ))
     piece, target = reading.model.translator.tokenizer.target.piece, reading.hypothesis.token_ids
@@ -58,7 +55,6 @@ def page() -> None:
         tr(ABOUT_BADGE),
         tr("{count} vectors compared, largest difference {gap:.1g}", count=len(path.differences), gap=path.gap),
     )
-    recorded = walked_token.path_call(reading, *token).returning(path)
     downloads(
         f"step-{view.name}",
         "step_walk",

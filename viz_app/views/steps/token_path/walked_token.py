@@ -2,13 +2,12 @@
 
 import streamlit as st
 
-from core.analysis.beam_tree import BeamTree, beam_tree
+from core.analysis.beam_tree import BeamTree
 from core.analysis.recorded_call import Call
 from core.analysis.token_path.steps import Stack, TokenPath
 from core.analysis.token_path.token_walk import follow_token
 from core.analysis.tokens.words import readable
 from core.analysis.word_scores.least_probable import least_probable_source_token, least_probable_token
-from core.decoding import Constraints
 from core.drawing.drawing_data import FED_ARROW
 from core.trace import STACK_NAMES
 from viz_app.controls.widgets import setting_segments
@@ -16,8 +15,7 @@ from viz_app.language import marked, tr, tr_values
 from viz_app.session import python_code, readings
 from viz_app.session.chosen_heads import shown_heads
 from viz_app.session.fields import Field
-from viz_app.session.models import MODEL_HASH, Model
-from viz_app.session.readings import READING_HASH, Reading, Search
+from viz_app.session.readings import Reading
 from viz_app.session.state import session_object
 from viz_app.session.step_place import HEAD, LAYER, STACK, TOKEN, StepPlace, token_names
 
@@ -28,26 +26,17 @@ the decoder that predicts it.
 """)
 
 
+@python_code.with_result(max_entries=24)
 def path_call(about: Reading, stack: Stack, position: int, layer: int, head: int) -> Call:
-    """Return the call that follows one token."""
+    """Return the call that follows one token in one layer."""
     return Call("path", follow_token, (*python_code.sentence(about), stack, position, layer, head))
-
-
-@st.cache_resource(max_entries=24, show_spinner=False, hash_funcs=READING_HASH)
-def followed(about: Reading, stack: Stack, position: int, layer: int, head: int) -> TokenPath:
-    """Return the numbers of one token in one layer."""
-    return path_call(about, stack, position, layer, head).run()
 
 
 def search_tree(about: Reading) -> BeamTree | None:
     """Return the search for the translation; None for a model whose search is of another kind."""
-    return None if about.model.parser else _tree(about.model, about.search, about.prefix, about.constraints)
-
-
-@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)
-def _tree(model: Model, search: Search, prefix: tuple[int, ...], constraints: Constraints) -> BeamTree:
-    sizes = search.beam_size, search.length_penalty, search.num_hypotheses
-    return beam_tree(model.translator, search.text, *sizes, prefix, constraints)
+    if about.model.parser:
+        return None
+    return python_code.beam_search(about.model, about.search, about.prefix, about.constraints).known
 
 
 def place_boxes(about: Reading) -> tuple[Stack, int, int, int]:

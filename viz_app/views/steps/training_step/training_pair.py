@@ -10,8 +10,8 @@ from core.analysis.training_step.weight_gradient import trained_parameters
 from viz_app.controls.predicted_token import token_box
 from viz_app.language import marked, tr
 from viz_app.session.address import REFERENCE, REFERENCE_TOKEN, SCHEDULE_STEP, TRAINED_WEIGHT, WEIGHT_INDEX
-from viz_app.session.python_code import RecordedPass
-from viz_app.session.readings import READING_HASH, Reading
+from viz_app.session.python_code import RecordedPass, with_result
+from viz_app.session.readings import Reading
 
 ABOUT_WEIGHT = marked(
     "Any parameter of the model, by its name in Python. The biases of the keys are not trained: they change nothing."
@@ -20,21 +20,16 @@ ABOUT_INDEX = marked("Row and column, counted from 0; empty for the largest grad
 LAST_STEP = 1_000_000
 
 
+@with_result(max_entries=24)
 def step_call(about: Reading, reference: str, options: TrainingStepOptions) -> Call:
-    """Return the call that computes the step."""
-    target = reference or about.hypothesis.token_ids
-    arguments = RecordedPass(about.model, about.translation.source, target).arguments
-    return Call("step", training_step, (*arguments, options))
-
-
-@st.cache_resource(max_entries=24, show_spinner=False, hash_funcs=READING_HASH)
-def computed(about: Reading, reference: str, options: TrainingStepOptions) -> TrainingStep:
-    """Return the numbers of the step.
+    """Return the call that computes the step.
 
     Raises:
         ValueError: as `training_step`.
     """
-    return step_call(about, reference, options).run()
+    target = reference or about.hypothesis.token_ids
+    arguments = RecordedPass(about.model, about.translation.source, target).arguments
+    return Call("step", training_step, (*arguments, options))
 
 
 def reference_box(about: Reading) -> str:

@@ -4,22 +4,18 @@ import streamlit as st
 
 from core.analysis.declaration import FIRST
 from core.analysis.training_step.step_numbers import TrainingStep
-from core.analysis.training_step.training_step import TrainingStepOptions
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme
-from viz_app.drawing.display_text import plain, sentence_case
+from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr, translated
-from viz_app.session import readings
-from viz_app.session.fields import part
-from viz_app.session.readings import Reading
-from viz_app.session.state import session_object
+from viz_app.session.readings import Reading, reading_part
+from viz_app.session.state import refusals_shown, session_object
 from viz_app.session.step_place import TrainingPlace
 from viz_app.views.steps.figures.step_views import step_named
 from viz_app.views.steps.step_walk import step_walk
 from viz_app.views.steps.training_step.figures.training_views import training_views
 from viz_app.views.steps.training_step.training_pair import (
-    computed,
     is_right,
     option_boxes,
     reference_box,
@@ -44,27 +40,16 @@ ABOUT_BADGE = marked(
 )
 
 
-@part
-def page() -> None:
+@reading_part
+def page(reading: Reading) -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
-    reading = readings.reading()
-    if reading is None:
-        return
-    session_object(TrainingPlace).restore()
+    place, theme = session_object(TrainingPlace), page_theme()
+    place.restore()
     reference = reference_box(reading)
-    try:
-        options = option_boxes(reading, reference)
-        found = computed(reading, reference, options)
-    except ValueError as error:
-        st.error(sentence_case(str(error)))
-        return
-    _steps(reading, reference, found, options)
-
-
-def _steps(about: Reading, reference: str, found: TrainingStep, options: TrainingStepOptions) -> None:
-    """Draw the steps, the check of their numbers, and the exports."""
-    place, theme, weight = session_object(TrainingPlace), page_theme(), found.weight
-    views = training_views(found, about.model.translator.config.d_model)
+    with refusals_shown():
+        recorded = step_call(reading, reference, option_boxes(reading, reference))
+    found: TrainingStep = recorded.known
+    weight, views = found.weight, training_views(found, reading.model.translator.config.d_model)
     view = step_named(views, place.step)
     place.write(view is views[0])
     title = tr("Step {step}: {weight}", step=found.step, weight=weight.place)
@@ -93,7 +78,6 @@ def _steps(about: Reading, reference: str, found: TrainingStep, options: Trainin
             gap=found.gap,
         ),
     )
-    recorded = step_call(about, reference, options).returning(found)
     downloads(
         f"training-{view.name}",
         "training_walk",

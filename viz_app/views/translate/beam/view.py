@@ -6,9 +6,8 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from core.analysis.beam_tree import BeamNode, BeamTree, beam_tree
+from core.analysis.beam_tree import BeamNode, BeamTree
 from core.analysis.recorded_call import Call
-from core.decoding import FREE, Constraints
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import number_column, show_table
 from viz_app.controls.widgets import setting_segments
@@ -17,7 +16,6 @@ from viz_app.drawing.display_text import isolated, plain
 from viz_app.language import marked, tr, tr_count
 from viz_app.page_list import script_of
 from viz_app.session import address, python_code, readings
-from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.state import session_object
 from viz_app.views.translate.beam import beam_tree as drawing
 
@@ -56,21 +54,6 @@ class SelectedCandidate:
         target = reading.hypothesis.token_ids
         is_shown = self.token_ids and target[: len(self.token_ids)] == self.token_ids
         return tree.node(self.token_ids if is_shown else target)
-
-
-def tree_call(model: Model, search: readings.Search, prefix: tuple[int, ...], constraints: Constraints = FREE) -> Call:
-    """Return the call that searches again, and keeps all candidates."""
-    options = search.text, search.beam_size, search.length_penalty, search.num_hypotheses, prefix
-    keywords = {} if constraints == FREE else {"constraints": constraints}
-    return Call("tree", beam_tree, (python_code.translator(model), *options), keywords)
-
-
-@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)
-def search_tree(
-    model: Model, search: readings.Search, prefix: tuple[int, ...], constraints: Constraints = FREE
-) -> BeamTree:
-    """Search again, and keep all candidates."""
-    return tree_call(model, search, prefix, constraints).run()
 
 
 def search_note(reading: readings.Reading, tree: BeamTree) -> None:
@@ -144,7 +127,8 @@ def numbers(candidates: pd.DataFrame) -> None:
 def page(reading: readings.Reading) -> None:
     """Draw everything below the sentence."""
     with st.spinner(tr("Searching again to keep all candidates")):
-        tree = search_tree(reading.model, reading.search, reading.prefix, reading.constraints)
+        recorded = python_code.beam_search(reading.model, reading.search, reading.prefix, reading.constraints)
+    tree: BeamTree = recorded.known
     selected = session_object(SelectedCandidate).find(reading, tree)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         view = setting_segments(address.BEAM_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
@@ -163,7 +147,6 @@ def page(reading: readings.Reading) -> None:
         )
     search_note(reading, tree)
     candidates = beam_table(tree)
-    recorded = tree_call(reading.model, reading.search, reading.prefix, reading.constraints)
     if view == TREE:
         picture(reading, tree, selected)
     else:
@@ -172,7 +155,7 @@ def page(reading: readings.Reading) -> None:
         "beam",
         "beam_tree" if view == TREE else None,
         title=tr("Beam search, beam size {size}", size=reading.search.beam_size),
-        call=lambda: Call("table", beam_table, (recorded.returning(tree),)),
+        call=lambda: Call("table", beam_table, (recorded,)),
     )
 
 

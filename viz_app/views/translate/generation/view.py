@@ -18,11 +18,12 @@ from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.theme import head_name
 from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import marked, tr, tr_values
-from viz_app.session import address, readings
-from viz_app.session.fields import Field, part
+from viz_app.session import address
+from viz_app.session.fields import Field
 from viz_app.session.models import Model, ModelError
 from viz_app.session.python_code import translator
-from viz_app.session.readings import Search
+from viz_app.session.readings import Reading, Search, reading_part
+from viz_app.session.state import refusals_shown
 from viz_app.views.translate.generation.compared_models import (
     RUNS,
     ComparedModels,
@@ -243,23 +244,17 @@ def one_by_one(compared: ComparedModels, search: Search) -> list[dict[str, objec
     return [line(name, len(run.result.token_ids), len(run.result.token_ids), run) for name, run in runs.items()]
 
 
-@part
-def page() -> None:
+@reading_part
+def page(reading: Reading) -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
-    reading = readings.reading()
-    if reading is None:
-        return
     try:
         compared = compared_models(reading.model)
     except ModelError as error:
         st.info(plain(str(error)))
         return
     st.markdown(tr("**Generation**: one token after the other, or less sequentially"), help=tr(HOW_TO_READ))
-    try:
+    with refusals_shown():
         parts = [part(compared, reading.search) for part in (one_by_one, speculative, mask_predict)]
-    except ValueError as error:
-        st.error(sentence_case(str(error)))
-        return
     table = pd.DataFrame([each for part in parts for each in part])
     st.markdown(tr("**Side by side**"), help=tr(ABOUT_TIMES, runs=RUNS))
     show_table(table)

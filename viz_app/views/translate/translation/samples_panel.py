@@ -73,16 +73,12 @@ def kept(reading: Reading) -> Kept | None:
     return _kept(reading.model, reading.translation.source, target, sampling, reading.search.constraints())
 
 
+@python_code.with_result(max_entries=64)
 def fan_call(model: Model, search: Search, sampling: Sampling) -> Call:
     """Return the call that searches, and draws samples."""
     sizes = search.beam_size, search.length_penalty, search.num_hypotheses
     keywords = {"constraints": search.constraints()} if search.min_length else {}
     return Call("fan", sample_fan, (python_code.translator(model), search.text, sampling, *sizes), keywords)
-
-
-@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
-def _fan(model: Model, search: Search, sampling: Sampling) -> SampleFan:
-    return fan_call(model, search, sampling).run()
 
 
 def _settings() -> Sampling:
@@ -118,7 +114,8 @@ def samples(reading: Reading) -> None:
         return
     sampling = _settings()
     with st.spinner(tr("Drawing samples")):
-        fan = _fan(reading.model, reading.search, sampling)
+        recorded = fan_call(reading.model, reading.search, sampling)
+    fan: SampleFan = recorded.known
     rows = fan_rows(fan)
     st.caption(
         tr_count(
@@ -131,9 +128,4 @@ def samples(reading: Reading) -> None:
     )
     free = replace(reading, forced=None)
     drawing.sample_fan(rows, reading.hypothesis.token_ids, lambda row: show_candidate(free, row.translation))
-    downloads(
-        "samples",
-        "sample_fan",
-        title=tr("Samples beside the beam"),
-        call=lambda: fan_call(reading.model, reading.search, sampling).returning(fan).then("table"),
-    )
+    downloads("samples", "sample_fan", title=tr("Samples beside the beam"), call=lambda: recorded.then("table"))

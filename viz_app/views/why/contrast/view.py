@@ -21,10 +21,9 @@ from viz_app.controls.toolbar import token_boxes
 from viz_app.controls.widgets import segments
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.language import marked, tr, translated
-from viz_app.session import readings
-from viz_app.session.fields import part
-from viz_app.session.readings import Reading, TokenView
+from viz_app.session.readings import Reading, TokenView, reading_part
 from viz_app.session.sample_sentences import SHIPPED, sentences_of
+from viz_app.session.state import refusals_shown
 from viz_app.session.word_selection import selected_names
 from viz_app.views.why.contrast import contrast_scores, faithfulness_sample
 from viz_app.views.why.contrast.contrast_scores import PredictionScores
@@ -68,12 +67,9 @@ ABOUT_BADGE = marked(
 )
 
 
-@part
-def page() -> None:
+@reading_part
+def page(reading: Reading) -> None:
     """Draw everything about the sentence; a click in it runs only this part again."""
-    reading = readings.reading()
-    if reading is None:
-        return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         position = token_box(reading)
         against = contrast_scores.against_box(reading, position)
@@ -156,13 +152,11 @@ def faithfulness(
     )
 
 
-@part
-def trust() -> None:
+@reading_part
+def trust(reading: Reading) -> None:
     """Measure on a sample of sentences which methods are faithful to this model."""
-    reading, measured = readings.reading(), faithfulness_sample.sample()
-    if reading is None:
-        return
-    model, contrastive = reading.model, contrast_scores.RATHER.value != contrast_scores.NOTHING
+    measured, model = faithfulness_sample.sample(), reading.model
+    contrastive = contrast_scores.RATHER.value != contrast_scores.NOTHING
     measured.restore(model, contrastive)
     measured.write_address()
     st.markdown(tr("**Which method to trust on this model**"), help=tr(ABOUT_SAMPLE))
@@ -175,11 +169,8 @@ def trust() -> None:
         pressed = st.button(tr("Measure the sample"), key="measure_faithfulness")
     text = st.text_area(tr("Sentences, one per line"), key="faithful_text", height=90) if sample == OWN_SAMPLE else ""
     if pressed:
-        try:
+        with refusals_shown():
             measured.begin(model, SHIPPED if sample == SHIPPED_SAMPLE else sentences_of(text), contrastive)
-        except ValueError as error:
-            st.error(sentence_case(str(error)))
-            return
         st.rerun()
     if (job := measured.of(model)) is not None:
         job_control(job, "run_faithfulness", below=faithfulness_sample.result)

@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.attribution.logit_attribution import LogitAttribution
+from core.analysis.attribution.logit_lexicon import LexiconRanking
 from core.analysis.declaration import Columns
 from core.analysis.heads.head import Head
 from core.analysis.recorded_call import Call
@@ -16,15 +17,14 @@ from viz_app.controls.predicted_token import token_box
 from viz_app.controls.score_products import map_with_products
 from viz_app.controls.tables import bar_column, number_column, selectable_table, show_table
 from viz_app.controls.widgets import page_theme
-from viz_app.drawing.display_text import decimal, plain, sentence_case
+from viz_app.drawing.display_text import decimal, plain
 from viz_app.drawing.head_names import head_title, head_titles
 from viz_app.language import marked, tr, translated
-from viz_app.session import python_code, questions, readings
-from viz_app.session.fields import part
+from viz_app.session import python_code, questions
 from viz_app.session.map_pass import reading_pass
-from viz_app.session.state import session_object
+from viz_app.session.readings import Reading, reading_part
+from viz_app.session.state import refusals_shown
 from viz_app.views.why.contributions import logit_terms
-from viz_app.views.why.contributions.logit_terms import SelectedTerm
 
 HOW_TO_READ = marked("""
 The **logit** of a token is the number that the softmax turns into its probability. The decoder's last state is a sum of
@@ -59,29 +59,23 @@ ABOUT_BADGE = marked(
 )
 
 
-@part
-def page() -> None:
+@reading_part
+def page(reading: Reading) -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
-    reading = readings.reading()
-    if reading is None:
-        return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         position = token_box(reading)
         against = logit_terms.against_box(reading, position)
-    try:
-        terms = logit_terms.attributed(reading, position, against)
-    except ValueError as error:
-        st.error(sentence_case(str(error)))
-        return
-    recorded = logit_terms.terms_call(reading, position, against).returning(terms)
-    head = logit_terms.term_head(reading, terms)
+    with refusals_shown():
+        recorded = logit_terms.terms_call(reading, position, against)
+    terms: LogitAttribution = recorded.known
+    head = logit_terms.term_head(terms)
     pictures = terms.pictures(head)
 
     def draw(number: int) -> None:
         """Draw one of the pictures; a click opens the head of a mark, or the one that adds most to it."""
         shown, key = pictures[number], KEYS[number]
         st.markdown(tr(TITLES[number]), help=None if number else f"{tr(HOW_TO_READ)}\n\n{tr(ABOUT_BARS)}")
-        picture(shown, key, head if number == 1 else None, on_head=session_object(SelectedTerm).select)
+        picture(shown, key, head if number == 1 else None, on_head=logit_terms.select)
         table = None if number else lambda: recorded.then("table")
         downloads(key, key, title=translated(shown.title), call=table)
 
@@ -106,13 +100,13 @@ def page() -> None:
     )
 
 
-def one_head(reading: readings.Reading, split: Call, head: Head) -> None:
+def one_head(reading: Reading, split: Call, head: Head) -> None:
     """Draw the tokens that the selected head attends to, its contributions, and the pieces that it promotes.
 
     Args:
         split: the call that split the logit, with its result.
     """
-    terms: LogitAttribution = split.run()
+    terms: LogitAttribution = split.known
     with st.container(horizontal=True, vertical_alignment="center"):
         value = decimal(terms.heads()[head], 2, sign=True)
         st.markdown(
@@ -137,9 +131,7 @@ def one_head(reading: readings.Reading, split: Call, head: Head) -> None:
         links=word_links.links(reading.explain(), head.kind, words=False, hide_special=False),
         name=lambda *_: head_title(head),
     )
-    promoted = None
-    if head.kind == "cross":
-        promoted = logit_terms.lexicon_call(reading, head).returning(logit_terms.promoted(reading, head))
+    promoted = logit_terms.lexicon_call(reading, head) if head.kind == "cross" else None
     recorded = split.then("head_table", python_code.explanation(reading), head, promoted)
     table: Columns = recorded.run()
     show_table(
@@ -155,14 +147,15 @@ def one_head(reading: readings.Reading, split: Call, head: Head) -> None:
     downloads(f"contributions-{str(head).lower().replace(' ', '-')}", call=lambda: recorded.returning(table))
 
 
-def lexicons(reading: readings.Reading) -> None:
+def lexicons(reading: Reading) -> None:
     """Draw cross-attention heads by how well their lexicon agrees with the translation."""
     st.markdown(tr("**Lexicons**: cross-attention heads by agreement with the translation"), help=tr(ABOUT_LEXICON))
-    ranking = logit_terms.ranked(reading)
+    recorded = logit_terms.ranking_call(reading)
+    ranking: LexiconRanking = recorded.known
     selectable_table(
         {"name": head_titles(each.head for each in ranking.heads), **ranking.table()},
         "lexicon-heads",
-        lambda row: session_object(SelectedTerm).select(ranking.heads[row].head),
+        lambda row: logit_terms.select(ranking.heads[row].head),
         height=250,
         column_order=["name", "reciprocal_rank", "first"],
         column_config={
@@ -172,7 +165,6 @@ def lexicons(reading: readings.Reading) -> None:
         },
     )
     st.caption(plain(translated(ranking.answer())))
-    recorded = logit_terms.ranking_call(reading).returning(ranking)
     downloads("lexicon-heads", call=lambda: recorded.then("table"))
 
 

@@ -5,6 +5,7 @@ import streamlit as st
 from core.analysis.declaration import FIRST
 from core.analysis.lens.decoder_lens import EncoderLens
 from core.analysis.lens.logit_lens import LogitLens, level_name
+from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable
 from viz_app.components.picture import picture
 from viz_app.controls import search_progress
@@ -16,9 +17,8 @@ from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.language import marked, tr, translated
 from viz_app.session import address, readings
 from viz_app.session.fields import part
-from viz_app.session.state import session_object
+from viz_app.session.readings import Reading, reading_part
 from viz_app.views.why.lens import layer_readings
-from viz_app.views.why.lens.layer_readings import SelectedCell
 
 LEVEL = address.ENCODER_LEVEL
 HOW_TO_READ = marked("""
@@ -49,33 +49,27 @@ DIFFERENT = marked(
 SEARCH_TOLERANCE = 1e-3  # nats, of whole translations
 
 
-@part
-def decoder() -> None:
+@reading_part
+def decoder(reading: Reading) -> None:
     """Draw the predictions of each layer of the decoder; a click runs only this part again."""
-    reading = readings.reading()
-    if reading is None:
-        return
-    lens = layer_readings.lens_of(reading)
+    recorded = layer_readings.lens_call(reading)
+    lens: LogitLens = recorded.known
     place = layer_readings.selected_cell(lens)
     left, right = st.container(key="side-by-side").columns([7, 3], gap="medium")
     with left:
         st.markdown(tr("**Decoder**: the most probable token after each layer"), help=tr(HOW_TO_READ))
         (grid,) = lens.pictures(FIRST)
-        picture(grid, "lens", place, on_place=session_object(SelectedCell).select)
+        picture(grid, "lens", place, on_place=address.CELL.set)
         st.caption(plain(translated(lens.answer(FIRST))))
-        downloads(
-            "lens",
-            "lens",
-            title=translated(grid.title),
-            call=lambda: layer_readings.lens_call(reading).returning(lens).then("table"),
-        )
+        downloads("lens", "lens", title=translated(grid.title), call=lambda: recorded.then("table"))
     with right:
-        one_cell(lens, reading, *place)
+        one_cell(recorded, *place)
     badge(lens)
 
 
-def one_cell(lens: LogitLens, reading: readings.Reading, row: int, level: int) -> None:
-    """Draw the most probable tokens of a cell."""
+def one_cell(recorded: Call, row: int, level: int) -> None:
+    """Draw the most probable tokens of a cell of a lens, the result of a call."""
+    lens: LogitLens = recorded.known
     predicted = plain(isolated(readable(lens.explanation.predicted_tokens[row])))
     st.markdown(tr("**{layer}**, in place of **{token}**", layer=layer_name(level), token=predicted))
     table = lens.cell_table(row, level)
@@ -91,7 +85,6 @@ def one_cell(lens: LogitLens, reading: readings.Reading, row: int, level: int) -
     st.caption(
         tr("It is not the most probable token.") if first is None else tr("Decided: {layer}.", layer=layer_name(first))
     )
-    recorded = layer_readings.lens_call(reading).returning(lens)
     downloads("lens-cell", call=lambda: recorded.then("cell_table", row, level))
 
 
@@ -125,7 +118,7 @@ def encoder() -> None:
 
 
 @part
-def levels(reading: readings.Reading, lens: EncoderLens) -> None:
+def levels(reading: Reading, lens: EncoderLens) -> None:
     """Draw the translation from the selected level, and a table of all."""
     translations = lens.translations
     last = len(translations) - 1

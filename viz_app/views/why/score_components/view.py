@@ -26,16 +26,15 @@ from viz_app.components.picture import picture
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme
-from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
+from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.drawing.head_names import head_title
 from viz_app.language import marked, tr, translated
 from viz_app.session import python_code, readings
 from viz_app.session.address import ATTENDED, ATTENDING, ATTENDING_HEAD, INSTEAD_OF, OPENED_TERMS
 from viz_app.session.chosen_heads import ShownHeads, default_head
-from viz_app.session.fields import part
 from viz_app.session.questions import ask_which_map, select_score
-from viz_app.session.readings import READING_HASH, Reading
-from viz_app.session.state import session_object
+from viz_app.session.readings import Reading, reading_part
+from viz_app.session.state import refusals_shown, session_object
 
 MEAN = "mean"
 TITLES: dict[Side, str] = {
@@ -70,25 +69,19 @@ ABOUT_INSTEAD = marked(
 )
 
 
-@part
-def page() -> None:
+@reading_part
+def page(reading: Reading) -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
-    reading = readings.reading()
-    if reading is None:
-        return
     options = boxes(reading)
-    try:
-        found = components(reading, options)
-    except ValueError as error:
-        st.error(sentence_case(str(error)))
-        return
+    with refusals_shown():
+        recorded = components_call(reading, options)
+    found: ScoreComponents = recorded.known
     st.markdown(plain(translated(found.answer())), help=tr(HOW_TO_READ))
     left, right = st.container(key="side-by-side").columns([4, 6], gap="medium")
     with left:
         own_map(reading, found)
     with right:
-        opened, sides = opened_groups(), st.container(key="difference").columns(2, gap="medium")
-        recorded = components_call(reading, options).returning(found)
+        opened, sides = OPENED_TERMS.selected() or [], st.container(key="difference").columns(2, gap="medium")
         for column, side, grid in zip(sides, TITLES, found.pictures(FIRST, opened), strict=True):
             with column:
                 bars(reading, found, side, grid, opened)
@@ -170,19 +163,14 @@ def row_names(own: AttentionMap) -> list[str]:
     return [f"{token} {FED_ARROW} {predicted}" for token, predicted in pairs]
 
 
+@python_code.with_result(max_entries=64)
 def components_call(reading: Reading, options: ScoreComponentsOptions) -> Call:
-    """Return the call that splits the score."""
-    return Call("components", score_components, (*python_code.sentence(reading), options))
-
-
-@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
-def components(reading: Reading, options: ScoreComponentsOptions) -> ScoreComponents:
-    """Return the terms of a score; the results of all sessions are shared.
+    """Return the call that splits the score.
 
     Raises:
         ValueError: as `score_components`.
     """
-    return components_call(reading, options).run()
+    return Call("components", score_components, (*python_code.sentence(reading), options))
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------
@@ -228,13 +216,6 @@ def bars(reading: Reading, found: ScoreComponents, side: Side, grid: Grid, opene
             select_score(reading, row.head, position, int(weights.argmax()))
 
     picture(grid, f"score-bars-{side}", on_place=click)
-
-
-def opened_groups() -> list[str]:
-    """Return the groups whose heads have bars of their own, and write them to the address."""
-    opened = OPENED_TERMS.restore()
-    OPENED_TERMS.put(opened)
-    return opened
 
 
 page()

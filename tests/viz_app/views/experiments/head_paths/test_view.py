@@ -10,7 +10,7 @@ from tests.viz_app.pages import Start, healthy, opened, reading, said, state_of
 from viz_app.controls import job_control
 from viz_app.session.chosen_heads import heads_widget
 from viz_app.views.experiments.head_paths import paths_survey
-from viz_app.views.experiments.head_paths.paths_survey import QuestionSurvey, SelectedPath, SurveySlot, parsed_edge
+from viz_app.views.experiments.head_paths.paths_survey import QuestionSurvey, SurveySlot, parsed_edge, select
 
 TEXT, TARGET = "The old house.", "345.28.346.2"
 EDGE = Edge(Node("encoder_self", 0, 1), Node("cross", 1, 0), "value")
@@ -53,7 +53,7 @@ def test_the_address_holds_the_question_and_the_edge(start: Start) -> None:
     app = page(start, paths_by="zero", paths_drawn="10", path="encoder_self.1.2-cross.2.1-value")
     found = surveyed(app)
     assert (found.question.by, found.question.position) == ("zero", 2)
-    assert state_of(app, SelectedPath).edge == EDGE
+    assert parsed_edge(app.session_state["path"]) == EDGE
     assert app.query_params["path"] == "encoder_self.1.2-cross.2.1-value"
     assert "Encoder L1 H2 → Cross L2 H1, value" in said(app)
     assert "the values that it reads change" in said(app)
@@ -70,14 +70,15 @@ def test_the_log_probability_of_a_token_alone(start: Start) -> None:
 
 def test_a_click_on_a_node_selects_its_head(start: Start) -> None:
     app = page(start)
-    state_of(app, SelectedPath).select(Edge(Node("target"), Node("logit"), "input"))
+    app.session_state["path"] = "target-logit-input"
     healthy(app.run())
     assert app.query_params["path"] == "target-logit-input"
+    node = Node("cross", 1, 0)
     with pytest.MonkeyPatch.context() as patch:
         chosen: dict[str, object] = {}
         patch.setattr("viz_app.session.state.Widget.set", lambda widget, value: chosen.update({widget.key: value}))
-        state_of(app, SelectedPath).select(Node("cross", 1, 0))
-    assert chosen == {"kind": "cross", heads_widget("cross").key: ["L2 H1"]}
+        select(node)
+    assert chosen == {"paths_node": node, "kind": "cross", heads_widget("cross").key: ["L2 H1"]}
 
 
 def test_a_second_sentence_replaces_outputs(start: Start) -> None:

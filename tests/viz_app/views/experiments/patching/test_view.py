@@ -5,14 +5,12 @@ from streamlit.testing.v1 import AppTest
 
 from core.analysis.heads.head import Head
 from core.analysis.interventions.minimal_pairs import MinimalPair
-from core.analysis.interventions.patch_results import PatchedCell
 from core.analysis.interventions.patching import mean_map, patching_map
 from core.analysis.interventions.recorded_runs import record_runs
 from tests.viz_app.pages import Start, healthy, opened, reading, said, state_of
 from viz_app.controls import job_control
 from viz_app.views.experiments.patching.measurement import Patching, PatchingSlot, PathsSlot
 from viz_app.views.experiments.patching.second_sentence import few_and_more
-from viz_app.views.experiments.patching.selection import PatchingSelection, parsed_cell
 
 CLEAN, CORRUPTED, TARGET = "The house.", "The train.", "345.28.346.2"
 
@@ -47,12 +45,12 @@ def test_the_address_holds_the_question_and_the_selection(start: Start) -> None:
     app = patched(start, patched_token="3", patch_metric="log_prob", patch_into="clean", patch="cross.2.1")
     question = measured(app).question
     assert (question.position, question.metric, question.into) == (2, "log_prob", "clean")
-    assert state_of(app, PatchingSelection).cell == PatchedCell("cross", 1, 0)
+    assert app.session_state["patch"] == ("cross", 1, 0)
     assert app.query_params["patch"] == "cross.2.1"
     assert app.query_params["patched_token"] == "3"
     assert app.query_params["corrupted"] == CORRUPTED
     assert "Log-probability of" in said(app)
-    state_of(app, PatchingSelection).select_cell(PatchedCell("encoder_state", 0, 99))  # of a longer sentence
+    app.session_state["patch"] = ("encoder_state", 0, 99)  # of a longer sentence
     healthy(app.run())
     assert "patch" not in app.query_params
 
@@ -126,7 +124,7 @@ def test_paths_between_heads(start: Start) -> None:
     assert paths is not None
     assert paths.job.finished
     assert not paths.found.values.isnan().any()
-    assert state_of(app, PatchingSelection).sender == Head("encoder_self", 0, 1)
+    assert app.session_state["sender"] == Head("encoder_self", 0, 1)
     assert "Encoder L1 H2**, by the position" in said(app)
     app.button_group(key="receiver_kind").set_value("encoder_self")
     healthy(app.run())
@@ -151,6 +149,6 @@ def test_a_sentence_without_known_words_has_no_proposal(start: Start) -> None:
     assert "No word of this sentence is in the project's word list" in said(app)
 
 
-@pytest.mark.parametrize("text", ["", "cross", "cross.0.1", "state.1.1", "cross.1.1<b>"])
-def test_what_names_no_cell_is_none(text: str) -> None:
-    assert parsed_cell(text) is None
+@pytest.mark.parametrize("text", ["cross", "cross.0.1", "state.1.1", "cross.1.1<b>"])
+def test_what_names_no_cell_selects_none(start: Start, text: str) -> None:
+    assert patched(start, patch=text).session_state["patch"] is None

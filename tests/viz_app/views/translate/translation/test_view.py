@@ -12,9 +12,8 @@ from core.decoding import Constraints, Forbidden
 from tests.viz_app.pages import Start, healthy, reading, show_translation, state_of, to_page
 from viz_app.controls.tables import NOTHING
 from viz_app.frame import badges
-from viz_app.session import readings
+from viz_app.session import python_code, readings
 from viz_app.session.readings import Current, ForcedText, SelectedWords
-from viz_app.views.translate.beam import view as beam_view
 from viz_app.views.translate.translation import forced_target
 
 TEXT = "Where is it?"
@@ -84,7 +83,7 @@ def test_a_forbidden_token_is_not_written_here_and_on_other_pages(app: AppTest) 
     assert {written, found.hypothesis.token_ids[1]}.isdisjoint(again.hypothesis.token_ids[1:2])
     assert app.query_params["forbidden"] == f"2.{written}.2.{found.hypothesis.token_ids[1]}"
     to_page(app, "beam")
-    tree = beam_view.search_tree(again.model, again.search, again.prefix, again.constraints)
+    tree = python_code.beam_search(again.model, again.search, again.prefix, again.constraints).known
     assert reading(healthy(app.run())).hypothesis.token_ids == tree.best
     to_page(app, "translate").run()
     app.button(key="own_again").click()

@@ -10,7 +10,7 @@ from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import predicted_token
 from viz_app.session.switches import Switches
 from viz_app.views.why.contributions import logit_terms
-from viz_app.views.why.contributions.logit_terms import MEAN, SelectedTerm, parsed_head
+from viz_app.views.why.contributions.logit_terms import MEAN
 
 
 def said_logit(app: AppTest) -> float:
@@ -26,7 +26,7 @@ def test_the_page_shows_the_logit_of_the_selected_token(app: AppTest) -> None:
     for position in range(2):
         app.selectbox(key="token").set_value(position)
         healthy(app.run())
-        trace = logit_terms.traced(about)
+        trace = logit_terms.trace_call(about).known
         expected = float(trace.logits[position, trace.predicted_ids[position]])
         assert said_logit(app) == pytest.approx(expected, abs=0.006)
     assert len(app.dataframe[1].value) == 8  # a row for each head of cross-attention
@@ -34,7 +34,7 @@ def test_the_page_shows_the_logit_of_the_selected_token(app: AppTest) -> None:
 
 def test_an_alternative_is_subtracted_and_kept_in_the_address(app: AppTest) -> None:
     opened(app, "contributions")
-    trace = logit_terms.traced(reading(app))
+    trace = logit_terms.trace_call(reading(app)).known
     position = app.selectbox(key="token").value
     logits, token = trace.logits[position], trace.predicted_ids[position]
     app.button_group(key="against").set_value(MEAN)
@@ -51,7 +51,7 @@ def test_an_alternative_is_subtracted_and_kept_in_the_address(app: AppTest) -> N
 def test_the_address_holds_token_alternative_and_head(start: Start) -> None:
     app = start(beam_size="2", text="Where?", token="2", term="cross L2 H3", against=MEAN)
     opened(app, "contributions")
-    assert state_of(app, SelectedTerm).head == Head("cross", 1, 2)
+    assert app.session_state["term"] == Head("cross", 1, 2)
     assert app.selectbox(key="token").value == 1  # counted from 0
     assert app.query_params["token"] == "2"
     assert app.query_params["term"] == "cross L2 H3"
@@ -74,18 +74,14 @@ def test_the_alternative_that_was_asked_about_is_subtracted(app: AppTest) -> Non
 
 def test_the_head_that_adds_most_is_switched_off_in_one_click(app: AppTest) -> None:
     opened(app, "contributions")
-    terms = logit_terms.attributed(reading(app), app.selectbox(key="token").value, None).heads()
+    terms = logit_terms.terms_call(reading(app), app.selectbox(key="token").value, None).known.heads()
     healthy(app.button(key="term-ask_without").click().run())
     assert state_of(app, Switches).gates == {max(terms, key=terms.__getitem__): 0.0}
     assert app.query_params["switched"] == str(max(terms, key=terms.__getitem__))
 
 
-@pytest.mark.parametrize("name", ["", "cross", "encoder L1 H1", "cross L0 H1", "cross L1 H1<b>"])
-def test_what_names_no_decoder_head_is_none(name: str) -> None:
-    assert parsed_head(name) is None
-
-
-def test_a_head_that_the_model_lacks_is_not_selected(start: Start) -> None:
-    app = opened(start(beam_size="2", text="Where?", term="cross L9 H3"), "contributions")
-    assert state_of(app, SelectedTerm).head is None
+@pytest.mark.parametrize("name", ["cross", "encoder L1 H1", "cross L0 H1", "cross L1 H1<b>", "cross L9 H3"])
+def test_a_head_that_the_decoder_lacks_is_not_selected(start: Start, name: str) -> None:
+    app = opened(start(beam_size="2", text="Where?", term=name), "contributions")
+    assert app.session_state["term"] is None
     assert "term" not in app.query_params

@@ -3,9 +3,9 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.pages import Start, healthy, opened, reading, state_of
+from tests.viz_app.pages import Start, healthy, opened, reading
+from viz_app.session.address import CELL
 from viz_app.views.why.lens import layer_readings
-from viz_app.views.why.lens.layer_readings import SelectedCell, parsed_cell
 
 
 def test_a_cell_and_the_translations_of_all_levels(app: AppTest) -> None:
@@ -17,7 +17,7 @@ def test_a_cell_and_the_translations_of_all_levels(app: AppTest) -> None:
     assert len(translations) == 3
     assert any("last layer equals the translation" in each.value for each in app.markdown)
     assert not app.error  # of a failed check
-    state_of(app, SelectedCell).select((1, 2))
+    app.session_state["cell"] = (1, 2)
     healthy(app.run())
     assert app.query_params["cell"] == "2.2"
     assert any("**L2**" in each.value for each in app.markdown)
@@ -28,16 +28,17 @@ def test_a_cell_and_the_translations_of_all_levels(app: AppTest) -> None:
 
 def test_the_address_holds_cell_and_level(start: Start) -> None:
     app = opened(start(beam_size="2", text="Where?", cell="1.0", encoder_level="1"), "lens")
-    assert state_of(app, SelectedCell).place == (0, 0)
+    assert app.session_state["cell"] == (0, 0)
     assert app.slider(key="encoder_level").value == 1
 
 
 def test_a_cell_that_does_not_exist_is_not_selected(start: Start) -> None:
     app = opened(start(beam_size="2", text="Where?", cell="999.0"), "lens")
-    assert state_of(app, SelectedCell).place is None
+    assert app.session_state["cell"] is None
     assert "cell" not in app.query_params
 
 
 @pytest.mark.parametrize("text", ["", "3", "0.1", "1.-1", "<b>"])
 def test_what_names_no_cell_is_none(text: str) -> None:
-    assert parsed_cell(text) is None
+    with pytest.raises(ValueError, match=r"parts, expected 2|is not a whole number|has a number below"):
+        CELL.codec.decode([text])
