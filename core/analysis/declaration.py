@@ -15,13 +15,14 @@ import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol, Union, cast, get_args, get_origin, get_type_hints
 
 from core.analysis.csv_output import write_csv
 from core.analysis.pictures import Picture
 from core.analysis.pictures_page import PicturePage
 from core.analysis.recorded_call import Call
-from core.analysis.subject import EXPLAINED, SENTENCE, Sentence, Subject, explained
+from core.analysis.subject import EXPLAINED, SENTENCE, Sentence, Subject, explained, piece_id
 from core.files.console import show
 from core.files.number_range import COUNTED_FROM_1
 from core.files.tabular import Tabular
@@ -32,6 +33,7 @@ Columns = Mapping[str, Sequence[object]]  # of equal length, by name
 
 
 FIRST = Head("cross", 0, 0)
+VALUE_NAMES = {int: "N", Path: "FILE"}  # on the command line
 
 
 class Result(Protocol):
@@ -96,9 +98,9 @@ def option(
     default, the argument is required.
 
     Args:
-        help: of the command line; with `%(default)s` for the default.
+        help: of the command line; a default that it does not name is added.
         label: of its widget in the app, marked for translation; "" for an option of the command line alone.
-        metavar: name of the value there.
+        metavar: name of the value there; by default that of a number, a file or a piece.
         flag: short name, such as `-o`.
         choices: allowed values, where the type does not say.
         from_1: whether the index, which the field counts from 0, is counted from 1 on the command line.
@@ -248,10 +250,16 @@ def _settings(field: "dataclasses.Field[Any]", kind: Any) -> dict[str, Any]:
         return {"action": "store_true", "help": settings["help"]}
     keywords: dict[str, Any] = {name: settings[name] for name in ("help", "metavar", "choices") if settings[name]}
     keywords |= {"required": True} if default is dataclasses.MISSING else {"default": default}
+    if default not in (dataclasses.MISSING, None, "", ()) and "(default: " not in settings["help"]:
+        keywords["help"] += " (default: %(default)s)"
     if get_origin(kind) in (Union, types.UnionType):  # of a type and None
         kind = next(each for each in get_args(kind) if each is not type(None))
     if get_args(kind)[1:] == (...,):
         kind, keywords["nargs"] = get_args(kind)[0], "+"
+    if settings["read"] is piece_id:
+        keywords.setdefault("metavar", "PIECE")
+    elif kind in VALUE_NAMES:
+        keywords.setdefault("metavar", VALUE_NAMES[kind])
     kind = settings["type"] or kind
     if get_origin(kind) is Literal:
         keywords.setdefault("choices", get_args(kind))

@@ -27,7 +27,7 @@ class AlignOptions:
     target: str = option(help="their translations, line by line", metavar="FILE")
     gold: str = option(help="links in the Pharaoh format: 0-0 sure, 1?2 possible, source word first", metavar="FILE")
     method: Method = option("attention", "attribution method to align by (default: the attention weights)")
-    top: int | None = option(None, "print only the best N aligners", metavar="N", type=FROM_1)
+    top: int | None = option(None, "print only the best N aligners", type=FROM_1)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,6 @@ from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, 
 from core.analysis.pictures import Cell, Grid, bar_cell
 from core.analysis.subject import piece_id, predicted_position
 from core.analysis.tokens.words import axis_groups, readable, word
-from core.decoding import Progress
 from core.files.number_range import COUNTED_FROM_1
 from core.text.phrases import Number, Phrase, marked
 from core.trace import Head
@@ -224,64 +223,49 @@ def attribute_contrast(
     token: int | None = None,
     against: int | None = None,
     methods: Sequence[ContrastMethod] | None = None,
-    progress: Progress | None = None,
 ) -> ContrastAttribution:
     """Attribute one prediction, as of `contrast_at`, to the source and prefix tokens.
 
     Args:
         methods: None for `methods_of` the model.
-        progress: called after each batch with the amount done and the total.
 
     Raises:
         ValueError: as `contrast_at`; a method is unknown, or does not apply to the model.
         NonFiniteError: an output or a gradient of the model is not finite.
         DisagreementError: ALTI cannot decompose this model, see `decompose`.
     """
-    *_, attribution = contrast_steps(translator, source, target, position, token, against, methods, progress)
+    *_, attribution = contrast_steps(contrast_at(translator, source, target, position, token, against), methods)
     return attribution
 
 
 def contrast_steps(
-    translator: Translator,
-    source: str,
-    target: str | Sequence[int],
-    position: int,
-    token: int | None = None,
-    against: int | None = None,
-    methods: Sequence[ContrastMethod] | None = None,
-    progress: Progress | None = None,
+    contrast: Contrast, methods: Sequence[ContrastMethod] | None = None
 ) -> Iterator[ContrastAttribution]:
     """Attribute one prediction as `attribute_contrast`, method by method; stop iterating to cancel the rest.
 
     Yields:
         The attribution without scores, then with those of one more method each.
     """
-    offered = methods_of(translator.config)
+    offered = methods_of(contrast.translator.config)
     methods = offered if methods is None else methods
     for method in methods:
         if method not in METHODS:
             raise ValueError(f"there is no method {method!r}: give one of {', '.join(METHODS)}")
         if method not in offered:
             raise ValueError(f"{NO_INTEGRAL}. Give one of {', '.join(offered)}")
-    contrast = contrast_at(translator, source, target, position, token, against)
     ones = contrast.ones()
     output, baseline = contrast.outputs(torch.cat((ones, 0 * ones))).tolist()
     points, trace = 0, None
     scores: dict[ContrastMethod, Tensor] = {}
     yield ContrastAttribution(contrast, output, baseline, points, scores)
-    for number, method in enumerate(methods):
-
-        def in_method(done: int, total: int, number: int = number) -> None:
-            if progress:
-                progress(100 * number + 100 * done // total, 100 * len(methods))
-
+    for method in methods:
         if method == "integrated_gradients":
-            method_scores, points = integrated_gradients(contrast, in_method)
+            method_scores, points = integrated_gradients(contrast)
         elif method in SIGNED:
-            method_scores = DIFFERENCES[method](contrast, in_method)
+            method_scores = DIFFERENCES[method](contrast)
         else:
-            trace = trace or trace_forward(translator, source, target)
-            method_scores = SHARES[method](trace, position)
+            trace = trace or trace_forward(contrast.translator, contrast.source, contrast.target)
+            method_scores = SHARES[method](trace, contrast.position)
         scores = {**scores, method: method_scores.float().cpu()}
         yield ContrastAttribution(contrast, output, baseline, points, scores)
 
@@ -291,21 +275,13 @@ class AttributeOptions:
     """Options of `attribute`; the token is that at a position counted from 0, the others are ids."""
 
     token: int = option(
-        help="number of the predicted token, counted from 1",
-        metavar="N",
-        type=COUNTED_FROM_1,
-        read=predicted_position,
+        help="number of the predicted token, counted from 1", type=COUNTED_FROM_1, read=predicted_position
     )
     piece: int | None = option(
         None, "explain this piece instead of the predicted one, such as \u2581Hund", type=str, read=piece_id
     )
     against: int | None = option(
-        None,
-        "why not this piece (default: the most probable other one)",
-        metavar="PIECE",
-        group="other",
-        type=str,
-        read=piece_id,
+        None, "why not this piece (default: the most probable other one)", group="other", type=str, read=piece_id
     )
     alone: bool = option(False, "explain the log-probability of the token alone", group="other")
     methods: tuple[ContrastMethod, ...] | None = option(None, METHODS_HELP, metavar="NAME", choices=METHODS)

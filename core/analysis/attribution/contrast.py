@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.predicted_position import check_position
-from core.decoding import NonFiniteError, Progress
+from core.decoding import NonFiniteError
 from core.inference.cpu_products import onednn_products
 from core.model import Transformer
 from core.text.byte_pieces import is_special
@@ -44,6 +44,7 @@ class Contrast:
         token: id of A.
         against: id of B; None for log p(A) alone.
         source_tokens, prefix_tokens: the same S and T tokens as pieces.
+        source, target: the texts, or token ids, that they are of.
     """
 
     translator: Translator
@@ -54,6 +55,8 @@ class Contrast:
     against: int | None
     source_tokens: tuple[str, ...]
     prefix_tokens: tuple[str, ...]
+    source: str
+    target: str | Sequence[int]
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -73,20 +76,19 @@ class Contrast:
         return torch.ones(1, len(self.tokens), device=self.translator.model.device)
 
     @torch.inference_mode()
-    def outputs(self, gates: Tensor, gated: Gated = "embeddings", progress: Progress | None = None) -> Tensor:
+    def outputs(self, gates: Tensor, gated: Gated = "embeddings") -> Tensor:
         """F at B settings of the gates, [B, S + T] -> [B], in nats.
 
         Args:
             gated: the gates multiply the embeddings of the tokens, or their value vectors in every head and layer.
-            progress: called after each batch with the number of settings done and their total.
 
         Raises:
             NonFiniteError: an output is not finite.
         """
-        return self._in_blocks(gates, lambda block: self._output(block, gated), progress)
+        return self._in_blocks(gates, lambda block: self._output(block, gated))
 
-    def gradients(self, gates: Tensor, progress: Progress | None = None) -> tuple[Tensor, Tensor]:
-        """F [B] and dF / dg [B, S + T] of all embedding gates at B settings, in nats; arguments as of `outputs`.
+    def gradients(self, gates: Tensor) -> tuple[Tensor, Tensor]:
+        """F [B] and dF / dg [B, S + T] of all embedding gates at B settings, in nats.
 
         Raises:
             NonFiniteError: an output or a gradient is not finite.
@@ -98,18 +100,16 @@ class Contrast:
             return torch.cat((output.detach()[:, None], torch.autograd.grad(output.sum(), block)[0]), dim=1)
 
         with torch.inference_mode(False), torch.enable_grad():
-            values = self._in_blocks(gates, both, progress)
+            values = self._in_blocks(gates, both)
         return values[:, 0], values[:, 1:]
 
-    def _in_blocks(self, gates: Tensor, compute: Callable[[Tensor], Tensor], progress: Progress | None) -> Tensor:
+    def _in_blocks(self, gates: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
         """Apply `compute` to blocks of rows, between which other threads may use the model."""
         size, results = max(1, BLOCK_TOKENS // len(self.tokens)), list[Tensor]()
         for start in range(0, len(gates), size):
             results.append(compute(gates[start : start + size]))
             if not results[-1].isfinite().all():
                 raise NonFiniteError("for this sentence")
-            if progress:
-                progress(min(start + size, len(gates)), len(gates))
         return torch.cat(results)
 
     def _output(self, gates: Tensor, gated: Gated) -> Tensor:
@@ -162,6 +162,8 @@ def contrast_at(
         against=against,
         source_tokens=translator.codec.source_pieces(source_ids),
         prefix_tokens=translator.codec.fed_pieces(prefix),
+        source=source,
+        target=target,
     )
 
 

@@ -33,12 +33,11 @@ import torch
 from torch import Tensor
 
 from core.analysis.attribution.alti import contribution_maps
-from core.analysis.attribution.contrast import Contrast
+from core.analysis.attribution.contrast import Contrast, Gated
 from core.analysis.attribution.forward_trace import ForwardTrace
 from core.analysis.attribution.norms import layer_norms
 from core.analysis.attribution.rollout import attention_rollout, row_shares
 from core.analysis.heads.head import Maps
-from core.decoding import Progress
 from core.model.config import TransformerConfig
 from core.text.phrases import marked
 
@@ -73,14 +72,12 @@ def methods_of(config: TransformerConfig) -> tuple[ContrastMethod, ...]:
     return METHODS[1:] if config.positions == "relative" else METHODS
 
 
-def integrated_gradients(contrast: Contrast, progress: Progress | None = None) -> tuple[Tensor, int]:
+def integrated_gradients(contrast: Contrast) -> tuple[Tensor, int]:
     """Integrated gradients of Sundararajan et al. 2017 from the zero embedding.
 
     The trapezoidal rule on intervals of the path. In each interval, scores should sum to the change of F there; the
     intervals with the largest gaps are halved until all gaps together are close to 0. With `ENOUGH_POINTS`, it suffices
     that the whole sum is close to F(1) - F(0), and there are `MOST_POINTS` at most.
-
-    `progress` is called with the number of points computed and `MOST_POINTS`.
 
     Returns:
         [S + T] scores, and the number of points.
@@ -93,8 +90,6 @@ def integrated_gradients(contrast: Contrast, progress: Progress | None = None) -
         outputs, gradients = (torch.cat(each) for each in zip((outputs, gradients), newest, strict=True))
         order = places.argsort()
         places, outputs, gradients = places[order], outputs[order], gradients[order]
-        if progress:
-            progress(len(places), MOST_POINTS)
         parts = (gradients[1:] + gradients[:-1]) / 2 * places.diff()[:, None]  # [intervals, S + T]
         gaps = parts.sum(1) - outputs.diff()
         close = max(CLOSE * abs(float(outputs[-1] - outputs[0])), CLOSE_NATS)
@@ -107,29 +102,30 @@ def integrated_gradients(contrast: Contrast, progress: Progress | None = None) -
         places = torch.cat((places, new))
 
 
-def gradient_x_input(contrast: Contrast, progress: Progress | None = None) -> Tensor:
+def gradient_x_input(contrast: Contrast) -> Tensor:
     """Gradient x input of Yin & Neubig 2022: [S + T]."""
-    return contrast.gradients(contrast.ones(), progress)[1][0]
+    return contrast.gradients(contrast.ones())[1][0]
 
 
-def occlusion(contrast: Contrast, progress: Progress | None = None) -> Tensor:
+def occlusion(contrast: Contrast) -> Tensor:
     """F(1) minus F with the embedding of one token set to 0: [S + T]."""
-    return _without_each(contrast, lambda gates: contrast.outputs(gates, "embeddings", progress))
+    return _without_each(contrast, "embeddings")
 
 
-def value_zeroing(contrast: Contrast, progress: Progress | None = None) -> Tensor:
+def value_zeroing(contrast: Contrast) -> Tensor:
     """F(1) minus F with one token's value vectors set to 0 everywhere: [S + T]."""
-    return _without_each(contrast, lambda gates: contrast.outputs(gates, "values", progress))
+    return _without_each(contrast, "values")
 
 
-def _without_each(contrast: Contrast, outputs: Callable[[Tensor], Tensor]) -> Tensor:
+def _without_each(contrast: Contrast, gated: Gated) -> Tensor:
     """F(1) - F(1 - e_j) for each token, gates of source and prefix apart, as the latter share one encoder pass."""
     ones, num_source = contrast.ones(), len(contrast.source_ids)
     closed = 1 - torch.eye(ones.size(1), device=ones.device)
-    return outputs(ones) - torch.cat((outputs(closed[:num_source]), outputs(closed[num_source:])))
+    without = [contrast.outputs(each, gated) for each in (closed[:num_source], closed[num_source:])]
+    return contrast.outputs(ones, gated) - torch.cat(without)
 
 
-DIFFERENCES: dict[ContrastMethod, Callable[[Contrast, Progress], Tensor]] = {
+DIFFERENCES: dict[ContrastMethod, Callable[[Contrast], Tensor]] = {
     "occlusion": occlusion,
     "value_zeroing": value_zeroing,
     "gradient_x_input": gradient_x_input,

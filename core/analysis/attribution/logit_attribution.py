@@ -358,7 +358,7 @@ class ContributionsOptions:
     """Options of `contributions`, see `attribute_logit`; the token is that at a position counted from 0."""
 
     token: int = option(
-        help="number of the predicted token, counted from 1", metavar="N", type=COUNTED_FROM_1, read=predicted_position
+        help="number of the predicted token, counted from 1", type=COUNTED_FROM_1, read=predicted_position
     )
     piece: int | None = option(
         None, "split the logit of this piece instead of the predicted one, such as \u2581Hund", type=str, read=piece_id

@@ -233,7 +233,7 @@ class LexiconOptions:
         type=str,
         parse=parsed_head,
     )
-    top: int = option(5, "pieces for each source token (default: %(default)s)", metavar="N", type=FROM_1)
+    top: int = option(5, "pieces for each source token", type=FROM_1)
 
 
 def lexicon(

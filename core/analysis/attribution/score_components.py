@@ -228,13 +228,10 @@ class ScoreComponentsOptions:
     """Options of `score-components`; positions are counted from 0, in the decoder as the tokens are fed."""
 
     head: Head = option(help="the head, such as 'cross L5 H3'", metavar="HEAD", type=str, parse=parse_head)
-    query: int = option(help="number of the token that attends, counted from 1", metavar="N", from_1=True)
-    key: int = option(help="number of the token that is attended to, counted from 1", metavar="N", from_1=True)
+    query: int = option(help="number of the token that attends, counted from 1", from_1=True)
+    key: int = option(help="number of the token that is attended to, counted from 1", from_1=True)
     instead_of: int | None = option(
-        None,
-        "number of another key to compare with, counted from 1, instead of the mean over all",
-        metavar="N",
-        from_1=True,
+        None, "number of another key to compare with, counted from 1, instead of the mean over all", from_1=True
     )
 
 

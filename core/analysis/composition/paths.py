@@ -25,28 +25,19 @@ class PathsOptions:
     """Options of `paths`; the token is that at a position counted from 0."""
 
     token: int = option(
-        help="number of the predicted token, counted from 1",
-        metavar="N",
-        type=COUNTED_FROM_1,
-        read=predicted_position,
+        help="number of the predicted token, counted from 1", type=COUNTED_FROM_1, read=predicted_position
     )
     against: int | None = option(
-        None,
-        "the token to compare with (default: the most probable other one)",
-        metavar="PIECE",
-        type=str,
-        read=piece_id,
+        None, "the token to compare with (default: the most probable other one)", type=str, read=piece_id
     )
-    metric: Metric = option(
-        "difference", "difference of two logits, or log-probability of the token (default: %(default)s)"
-    )
+    metric: Metric = option("difference", "difference of two logits, or log-probability of the token")
     replaced_by: ReplacedBy | None = option(
         None,
         "what replaces the output of a sender: its mean over positions, zero, or its output for the sentence of "
         "--corrupted (default: that if there is one, else mean)",
     )
     corrupted: str | None = option(None, "second sentence of equal length in tokens", metavar="TEXT")
-    strongest: int = option(200, "edges to measure exactly (default: %(default)s)", metavar="N", type=FROM_1)
+    strongest: int = option(200, "edges to measure exactly", type=FROM_1)
     all: bool = option(False, "also print the other edges, which are only estimated")
 
 

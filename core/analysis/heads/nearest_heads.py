@@ -48,7 +48,7 @@ from core.translator import Translator
 class NearestOptions:
     """Options of `nearest-heads`."""
 
-    nearest: int = option(5, "heads of the other model for each head (default: %(default)s)", metavar="N", type=FROM_1)
+    nearest: int = option(5, "heads of the other model for each head", type=FROM_1)
     words: bool = option(False, "compare on words even if both models have the same tokens")
     prefix: str = option("", "text before each sentence, such as the code of a target language", metavar="TEXT")
     other_prefix: str = option("", "the same for the other model", metavar="TEXT")

@@ -94,7 +94,6 @@ class CutOptions:
     find: int | None = option(
         None,
         "search for few weights that change predicted token N",
-        metavar="N",
         group="what!",
         type=COUNTED_FROM_1,
         read=_found_position,

@@ -86,23 +86,16 @@ class PatchOptions:
         None, "the second sentence; with several, the mean over all pairs is printed", metavar="TEXT"
     )
     token: int | None = option(
-        None,
-        "number of the predicted token, counted from 1",
-        metavar="N",
-        type=COUNTED_FROM_1,
-        read=predicted_position,
+        None, "number of the predicted token, counted from 1", type=COUNTED_FROM_1, read=predicted_position
     )
     against: int | None = option(
         None,
         "the token to compare with, such as \u2581Junge (default: the best other one of the corrupted run)",
-        metavar="PIECE",
         type=str,
         read=piece_id,
     )
-    metric: Metric = option(
-        "difference", "difference of two logits, or log-probability of the token (default: %(default)s)"
-    )
-    into: Into = option("corrupted", "run to patch (default: %(default)s)")
+    metric: Metric = option("difference", "difference of two logits, or log-probability of the token")
+    into: Into = option("corrupted", "run to patch")
     heads: tuple[Kind, int] | None = option(
         None,
         "patch each head of a layer, such as 'cross L5', at each position instead",

@@ -33,23 +33,18 @@ class LayerTypesOptions:
     """Options of `layer-types`."""
 
     n: tuple[int, ...] = option(
-        (64, 128, 256, 512, 1024), "sequence lengths (default: 64 128 256 512 1024)", metavar="N", type=FROM_1
+        (64, 128, 256, 512, 1024), "sequence lengths (default: 64 128 256 512 1024)", type=FROM_1
     )
     d: tuple[int, ...] = option((256,), "representation dimensions (default: 256)", metavar="D", type=FROM_1)
     k: tuple[int, ...] = option((3,), "kernel widths (default: 3)", metavar="K", type=FROM_1)
     r: tuple[int, ...] = option((32,), "neighbourhood sizes (default: 32)", metavar="R", type=FROM_1)
-    seconds: float = option(
-        SECONDS, "time for each measurement (default: %(default)s)", metavar="S", type=NumberRange(float, 0, 3600)
-    )
+    seconds: float = option(SECONDS, "time for each measurement", metavar="S", type=NumberRange(float, 0, 3600))
     threads: int | None = option(
-        None,
-        "CPU threads; with 1, processor time is measured (default: PyTorch's own)",
-        metavar="N",
-        type=NumberRange(int, 1, 1024),
+        None, "CPU threads; with 1, processor time is measured (default: PyTorch's own)", type=NumberRange(int, 1, 1024)
     )
-    device: str = option("cpu", "device: cpu, cuda, cuda:1, ... (default: %(default)s)")
+    device: str = option("cpu", "device: cpu, cuda, cuda:1, ...")
     output: Path | None = option(
-        None, "file to write, .csv or .json (default: CSV on standard output)", metavar="FILE", flag="-o", parse=_output
+        None, "file to write, .csv or .json (default: CSV on standard output)", flag="-o", parse=_output
     )
 
 

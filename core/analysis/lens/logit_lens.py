@@ -196,12 +196,7 @@ def logit_lens(translator: Translator, source: str, target: str | Sequence[int],
 class LensOptions:
     """Options of `lens`."""
 
-    top: int = option(
-        3,
-        "tokens for each state (default: %(default)s)",
-        metavar="K",
-        type=FROM_1,
-    )
+    top: int = option(3, "tokens for each state", metavar="K", type=FROM_1)
     encoder: bool = option(False, "print the translation from each encoder layer instead (DecoderLens)")
     beam_size: int = option(4)
     length_penalty: float = option(0.6)

@@ -33,16 +33,14 @@ class OverTrainingOptions:
         ValueError: a value is out of range, or two tables are asked for.
     """
 
-    beam_size: int = option(4, "beam size (default: %(default)s)", metavar="N", type=BEAM_SIZES)
-    length_penalty: float = option(0.6, "length penalty (default: %(default)s)", metavar="ALPHA", type=LENGTH_PENALTIES)
+    beam_size: int = option(4, "beam size", type=BEAM_SIZES)
+    length_penalty: float = option(0.6, "length penalty", metavar="ALPHA", type=LENGTH_PENALTIES)
     score: str | None = option(
         None, "print this score of every head, and its role, instead of the translations", choices=tuple(SCORES)
     )
     lens: bool = option(False, "print the token that each layer would predict, instead of the translations")
     tolerance: float = option(
-        TOLERANCE,
-        "distance from its last value within which a score counts as settled (default: %(default)s)",
-        type=TOLERANCES,
+        TOLERANCE, "distance from its last value within which a score counts as settled", type=TOLERANCES
     )
 
     def __post_init__(self) -> None:

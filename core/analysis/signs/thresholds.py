@@ -307,25 +307,15 @@ class ThresholdOptions:
 
     checkpoint: Path = option(help="the model")
     input: Path | None = option(
-        None,
-        "sentences, one per line; what follows a tab is skipped (default: the shipped sample, which is English)",
-        metavar="FILE",
+        None, "sentences, one per line; what follows a tab is skipped (default: the shipped sample, which is English)"
     )
     right: tuple[Path, ...] = option(
         (),
         "sentences with right translations, a tab between, to measure on how many of them and of the model's own "
         "translations each sign fires",
-        metavar="FILE",
     )
-    sampled: int = option(
-        SAMPLED,
-        "pairs of each of these files for what needs the model (default: %(default)s)",
-        metavar="N",
-        type=FROM_1,
-    )
-    output: Path | None = option(
-        None, f"the thresholds (default: beside the model, its name with {SUFFIX})", metavar="FILE", flag="-o"
-    )
+    sampled: int = option(SAMPLED, "pairs of each of these files for what needs the model", type=FROM_1)
+    output: Path | None = option(None, f"the thresholds (default: beside the model, its name with {SUFFIX})", flag="-o")
 
 
 def sign_thresholds(translator: Translator, options: ThresholdOptions) -> SignThresholds:

@@ -15,24 +15,12 @@ from core.translator import Translator
 class StepOptions:
     """Options of `step`; token, layer and head are counted from 0."""
 
-    stack: Stack = option("decoder", "stack whose token is followed (default: %(default)s)")
+    stack: Stack = option("decoder", "stack whose token is followed")
     token: int = option(
-        help="number of the token, counted from 1: of the source, or of the predicted tokens",
-        metavar="N",
-        from_1=True,
+        help="number of the token, counted from 1: of the source, or of the predicted tokens", from_1=True
     )
-    layer: int = option(
-        0,
-        "layer, counted from 1 (default: %(default)s)",
-        metavar="N",
-        from_1=True,
-    )
-    head: int = option(
-        0,
-        "head, counted from 1 (default: %(default)s)",
-        metavar="N",
-        from_1=True,
-    )
+    layer: int = option(0, "layer, counted from 1 (default: %(default)s)", from_1=True)
+    head: int = option(0, "head, counted from 1 (default: %(default)s)", from_1=True)
     part: str | None = option(None, "print this part alone, such as cross or feed_forward", metavar="NAME")
 
 

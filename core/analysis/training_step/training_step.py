@@ -53,24 +53,16 @@ class TrainingStepOptions:
     """Options of `training-step`; the token is counted from 0."""
 
     token: int = option(
-        0,
-        "number of the predicted token whose label to print, counted from 1 (default: %(default)s)",
-        metavar="N",
-        from_1=True,
+        0, "number of the predicted token whose label to print, counted from 1 (default: %(default)s)", from_1=True
     )
-    step: int = option(
-        100,
-        "number of the step, counted from 1, which decides the learning rate (default: %(default)s)",
-        metavar="N",
-        type=COUNTED_FROM_1,
-    )
+    step: int = option(100, "number of the step, counted from 1, which decides the learning rate", type=COUNTED_FROM_1)
     weight: str = option(
         "",
         "weight to follow, such as 'decoder.layers.0.feed_forward.inner.weight[5, 3]', counted from 0; without an "
         "index the one with the largest gradient; by default that one of the label's row of the output matrix",
         metavar="NAME",
     )
-    part: Part = option("tokens", "table to print (default: %(default)s)")
+    part: Part = option("tokens", "table to print")
 
 
 def training_step(

@@ -38,27 +38,23 @@ class CompareOptions:
         None,
         "test set: in each line a source, a tab and its reference, or the source alone with --references (default: "
         "standard input)",
-        metavar="FILE",
     )
-    references: Path | None = option(None, "the references, one per line", metavar="FILE")
-    test: PairedTestName = option("bootstrap", "paired test of the difference (default: %(default)s)")
+    references: Path | None = option(
+        None,
+        "the references, one per line",
+    )
+    test: PairedTestName = option("bootstrap", "paired test of the difference")
     samples: int | None = option(
         None,
         "resamples of the test (default: 1,000 of a bootstrap, 10,000 trials of a randomization)",
-        metavar="N",
         type=NumberRange(int, 1, 10**6),
     )
     language: str = option(
         "", "code of the references' language, such as zh, for the words of BLEU (default: by their script)"
     )
-    beam_size: int = option(
-        4, "beam size of the searches; 1 is greedy search (default: %(default)s)", metavar="N", type=BEAM_SIZES
-    )
+    beam_size: int = option(4, "beam size of the searches; 1 is greedy search", type=BEAM_SIZES)
     length_penalty: float = option(
-        0.6,
-        "exponent of the length penalty; 0 for none (default: %(default)s)",
-        metavar="ALPHA",
-        type=LENGTH_PENALTIES,
+        0.6, "exponent of the length penalty; 0 for none", metavar="ALPHA", type=LENGTH_PENALTIES
     )
 
 

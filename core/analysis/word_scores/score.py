@@ -73,23 +73,14 @@ class ScoreOptions:
         None,
         "sentences, one per line; after a tab their translations, or else the model's own are scored (default: "
         "standard input)",
-        metavar="FILE",
     )
-    output: Path | None = option(
-        None, "tab-separated values (default: standard output)", metavar="FILE", flag="-o", parse=_output
-    )
-    top: int | None = option(None, "write only the worst N words or sentences", metavar="N", type=FROM_1)
+    output: Path | None = option(None, "tab-separated values (default: standard output)", flag="-o", parse=_output)
+    top: int | None = option(None, "write only the worst N words or sentences", type=FROM_1)
     beam_size: int = option(
-        4,
-        "beam size of the search for translations that are not given; 1 is greedy search (default: %(default)s)",
-        metavar="N",
-        type=BEAM_SIZES,
+        4, "beam size of the search for translations that are not given; 1 is greedy search", type=BEAM_SIZES
     )
     length_penalty: float = option(
-        0.6,
-        "exponent of the length penalty of that search; 0 for none (default: %(default)s)",
-        metavar="ALPHA",
-        type=LENGTH_PENALTIES,
+        0.6, "exponent of the length penalty of that search; 0 for none", metavar="ALPHA", type=LENGTH_PENALTIES
     )
     signs: bool = option(
         False,
@@ -101,13 +92,10 @@ class ScoreOptions:
     left_out: int = option(
         LEFT_OUT_LINES,
         "with --signs, number of sentences, the least probable first, in which source words are left out one after the "
-        "other, to find what is not translated: some 50 passes each (default: %(default)s)",
-        metavar="N",
+        "other, to find what is not translated: some 50 passes each",
         type=NumberRange(int),
     )
-    app: str = option(
-        "http://localhost:8501", "address of the app, for the links (default: %(default)s)", metavar="URL"
-    )
+    app: str = option("http://localhost:8501", "address of the app, for the links", metavar="URL")
 
 
 @dataclass(frozen=True)

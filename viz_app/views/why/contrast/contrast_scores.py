@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from core.analysis.attribution.attribute import ContrastAttribution, attribute_contrast, contrast_steps
+from core.analysis.attribution.contrast import contrast_at
 from core.analysis.attribution.contrast_methods import METHODS, NAMES, ContrastMethod, methods_of
 from core.analysis.attribution.deletion_curves import DeletionCurves, deletion_curves
 from core.analysis.recorded_call import Call
@@ -104,14 +105,13 @@ def _steps(about: Reading, position: int, against: int | None, known: Prediction
     """Compute the scores.
 
     Raises:
-        ValueError: as `contrast_steps`.
+        ValueError: as `attribute_contrast`.
     """
-    source, target = about.translation.source, about.hypothesis.token_ids
-    methods = sorted(methods_of(about.model.translator.config), key=QUICKEST.index)
+    translator, source, target = about.model.translator, about.translation.source, about.hypothesis.token_ids
+    methods = sorted(methods_of(translator.config), key=QUICKEST.index)
     if not known.is_whole:
-        for result in contrast_steps(
-            about.model.translator, source, target, position, against=against, methods=methods
-        ):
+        contrast = contrast_at(translator, source, target, position, against=against)
+        for result in contrast_steps(contrast, methods):
             scores = {method: result.scores[method] for method in METHODS if method in result.scores}
             known.found = replace(result, scores=scores)
             yield int(len(scores) > 0)
