@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from viz_app.drawing.theme import Theme, theme_named
+from viz_app.language import tr
 from viz_app.session.address import Field
 
 T = TypeVar("T")
@@ -27,7 +28,7 @@ def segments(label: str, options: Mapping[T, str] | Sequence[T], default: T, key
 def setting_segments(
     setting: Field[T],
     label: str,
-    options: Mapping[T, str] | Sequence[T],
+    options: Mapping[T, str] | Sequence[T] = (),
     default: T | None = None,
     *,
     hide_label: bool = False,
@@ -36,11 +37,12 @@ def setting_segments(
     """Draw a setting of the view as a choice of one of a few options side by side.
 
     Args:
-        options: values, or values with their names in the visitor's language.
+        options: values with their names in the visitor's language, or values whose names are their translations; by
+            default all that the setting can have.
         default: if it depends on the options.
         widget_options: as for `st.segmented_control`.
     """
-    names = _names(options)
+    names = _names(options or setting.codec.values)
     return setting.draw(
         st.segmented_control,
         label,
@@ -54,4 +56,4 @@ def setting_segments(
 
 
 def _names(options: Mapping[T, str] | Sequence[T]) -> Mapping[T, str]:
-    return options if isinstance(options, Mapping) else {option: str(option) for option in options}
+    return options if isinstance(options, Mapping) else {option: tr(str(option)) for option in options}

@@ -6,7 +6,7 @@ the labels of options, which addresses had before.
 
 from typing import Any
 
-from viz_app.language import IN_ADDRESS, LANGUAGES
+from viz_app.language import IN_ADDRESS, LANGUAGES, marked
 from viz_app.session.address_codecs import COUNTED, HEAD, INTEGER, NUMBER, SWITCH, TEXT, choice, dotted, several
 from viz_app.session.fields import Field
 
@@ -15,7 +15,7 @@ KINDS = ("encoder_self", "decoder_self", "cross")
 
 
 def _one_of(name: str, **values: str) -> Field[Any]:
-    """Return a field with one of a few values, by their identifiers; the first is the default."""
+    """Return a field with one of a few values, which are texts, by their identifiers; the first is the default."""
     return Field(name, choice(values), next(iter(values.values())))
 
 
@@ -69,7 +69,7 @@ LISTED = _same("listed", "words", "sentences")
 SORTED_BY = _same("sorted_by", "most", "detached", "repetition", "numbers", "doubtful", "left_out")
 
 # Heads
-VIEW = _one_of("view", lines="Lines", map="Map", table="Table", bertviz="BertViz")
+VIEW = _one_of("view", lines=marked("Lines"), map=marked("Map"), table=marked("Table"), bertviz="BertViz")
 HEADS: dict[str, Field[list[str]]] = {kind: Field(f"heads_{kind}", several(TEXT), is_preset=True) for kind in KINDS}
 LAYERS: dict[str, Field[list[str]]] = {kind: Field(f"layers_{kind}", several(TEXT), is_preset=True) for kind in KINDS}
 SORT = _text("sort")
@@ -78,20 +78,20 @@ COMPARE = Field("compare", SWITCH, False)
 MASS = Field("mass", NUMBER, 1.0)
 STEP = Field("step", INTEGER, 0)
 OUTPUT = _same("output", "whole", "selected")
-JUDGED_BY = _one_of("judged_by", sentence="Sentence", sample="Sample")
+JUDGED_BY = _one_of("judged_by", sentence=marked("Sentence"), sample=marked("Sample"))
 SCORED_SAMPLE = _text("scored_sample", "")
 CUTTING = Field("cutting", SWITCH, False)
 CUT = Field("cut", several(TEXT), [])
 JOINT_LAYER, JOINT_HEAD = _text("joint_layer"), _text("joint_head")
-JOINT_VIEW = _one_of("joint_view", map="Map", table="Table")
-BERTVIZ_VIEW = _one_of("bertviz_view", head="Head view", model="Model view")
+JOINT_VIEW = _one_of("joint_view", map=marked("Map"), table=marked("Table"))
+BERTVIZ_VIEW = _one_of("bertviz_view", head=marked("Head view"), model=marked("Model view"))
 
 # Alignment
 METHOD = _text("method", "attention")
 ALIGNER = _text("aligner", is_preset=True)
 ROWS = _same("rows", "predicted", "fed")
 LINKS = _text("links", "")
-NUMBERS_OF = _one_of("numbers_of", target="Target words", source="Source words")
+NUMBERS_OF = _one_of("numbers_of", target=marked("Target words"), source=marked("Source words"))
 
 # Compare
 AGAINST = _one_of("against", hypothesis="Hypothesis", sentence="Sentence", checkpoint="Checkpoint")
@@ -99,7 +99,7 @@ SECOND_HYPOTHESIS = _text("second", is_preset=True)  # counted from 1
 SECOND_TEXT = _text("second_text", is_preset=True)
 SAME_TARGET = Field("same_target", SWITCH, True)
 COMPARE_WEIGHTS = _text("compare_weights", "attention")
-COMPARE_VIEW = _one_of("compare_view", map="Map", lines="Lines")
+COMPARE_VIEW = _one_of("compare_view", map=marked("Map"), lines=marked("Lines"))
 COMPARE_HEADS = {kind: _text(f"compare_head_{kind}", is_preset=True) for kind in KINDS}
 COMPARE_LAYERS = {kind: _text(f"compare_layer_{kind}", is_preset=True) for kind in KINDS}
 # of the second side; by default those of the first side
@@ -108,8 +108,10 @@ SECOND_LAYERS = {kind: _text(f"second_layer_{kind}", "same") for kind in KINDS}
 NEAREST = Field("nearest", SWITCH, False)
 
 # Corpus
-CORPUS_VIEW = _one_of("corpus_view", heads="Heads", scatter="Two measures", neurons="Neurons")
-CORPUS_PART = _one_of("corpus_part", examples="Examples", everywhere="All sentences", tokens="Tokens")
+CORPUS_VIEW = _one_of("corpus_view", heads=marked("Heads"), scatter=marked("Two measures"), neurons=marked("Neurons"))
+CORPUS_PART = _one_of(
+    "corpus_part", examples=marked("Examples"), everywhere=marked("All sentences"), tokens=marked("Tokens")
+)
 CORPUS_DECILE = _text("corpus_decile", "top")  # from 1, the weakest tenth, to 10; top: the strongest of all sentences
 CORPUS_DIAGONAL = Field("corpus_diagonal", SWITCH, False)
 CORPUS_TOKENS_BY = _text("corpus_tokens_by", "weight")
@@ -123,7 +125,7 @@ CORPUS_STACK, NEURON_LAYER, NEURON_SORT = _text("corpus_stack", "encoder"), _tex
 NEURON_TOKEN = _text("neuron_token", "")
 
 # Beam, Generation, Switches
-BEAM_VIEW = _one_of("beam_view", tree="Tree", table="Table")
+BEAM_VIEW = _one_of("beam_view", tree=marked("Tree"), table=marked("Table"))
 DRAFT_TOKENS, ITERATIONS = Field("draft_tokens", INTEGER, 4), Field("iterations", INTEGER, 10)
 LENGTH_CANDIDATES = Field("length_candidates", INTEGER, 5)
 GENERATION_STEP, GENERATION_HEAD = Field("generation_step", INTEGER), _text("generation_head")
@@ -146,7 +148,7 @@ CORRUPTED = _text("corrupted", is_preset=True)
 PATCHED_TOKEN: Field[int] = Field("patched_token", COUNTED, is_preset=True)
 PATCHED_AGAINST, PATCH_METRIC = _text("patched_against"), _text("patch_metric", "difference")
 PATCH_INTO, PATCH_MEAN = _text("patch_into", "corrupted"), Field("patch_mean", SWITCH, False)
-PATCH_VIEW = _one_of("patch_view", components="Components", paths="Paths between heads")
+PATCH_VIEW = _one_of("patch_view", components=marked("Components"), paths=marked("Paths between heads"))
 PATCH, SENDER = Field("patch", dotted(None, 1, 1)), Field("sender", dotted(None, 1, 1))
 RECEIVER_KIND, RECEIVER_INPUT = _text("receiver_kind", "cross"), _text("receiver_input", "value")
 RECEIVERS = {kind: _text(f"receiver_{kind}", is_preset=True) for kind in KINDS}
@@ -166,23 +168,23 @@ TRAINED_WEIGHT, WEIGHT_INDEX = _text("trained_weight", ""), _text("weight_index"
 # Positions
 POSITIONS_VIEW = _one_of(
     "positions_view",
-    encoding="Encoding",
-    sinusoids="Sinusoids",
-    similarity="Similarity",
-    learned="Learned",
-    rotation="Rotation",
-    extrapolation="Extrapolation",
-    first_layer="First layer",
+    encoding=marked("Encoding"),
+    sinusoids=marked("Sinusoids"),
+    similarity=marked("Similarity"),
+    learned=marked("Learned"),
+    rotation=marked("Rotation"),
+    extrapolation=marked("Extrapolation"),
+    first_layer=marked("First layer"),
 )
 POSITIONS_TABLE, NUM_POSITIONS = Field("positions_table", SWITCH, False), Field("num_positions", INTEGER, 64)
-WHOSE = _one_of("whose", model="This model", paper="The paper")
+WHOSE = _one_of("whose", model=marked("This model"), paper=marked("The paper"))
 DIMENSIONS: Field[list[int]] = Field("dimensions", several(INTEGER))
 MEASURE, SCORE_KIND, SCORE_HEAD = _text("measure", "dot"), _text("score_kind", "encoder_self"), _text("score_head")
 POSITION, OFFSET = Field("position", INTEGER, 3), Field("offset", INTEGER, 5)
 
 # Figures of the paper
 FIGURE = _one_of("figure", **{"3": "Figure 3", "4": "Figure 4", "5": "Figure 5"}, selection="Selection on Heads")
-PAPER_VIEW = _one_of("paper_view", picture="Picture", table="Table")
+PAPER_VIEW = _one_of("paper_view", picture=marked("Picture"), table=marked("Table"))
 PAPER_LAYER = _text("paper_layer", is_preset=True)
 PAPER_TEXTS = {number: _text(f"paper_text_{number}") for number in "345"}
 PAPER_WORDS = {number: _text(f"paper_word_{number}") for number in "345"}
@@ -193,11 +195,11 @@ PAPER_HEADS: dict[str, Field[list[str]]] = {
 # Table 1
 WHY_VIEW = _one_of(
     "why_view",
-    time="Time",
-    operations="Multiplications",
-    memory="Memory",
-    sequential="Sequential steps",
-    path="Path length",
+    time=marked("Time"),
+    operations=marked("Multiplications"),
+    memory=marked("Memory"),
+    sequential=marked("Sequential steps"),
+    path=marked("Path length"),
 )
 ALONG = _same("along", "n", "d")
 WHY_TABLE = Field("why_table", SWITCH, False)
@@ -207,29 +209,40 @@ WHY_DILATED = Field("why_dilated", SWITCH, True)
 MEASURED = _text("measured", "")
 
 # Table 3
-TABLE_3_VIEW = _one_of("table_3_view", table="Table", perplexity="Perplexity", bleu="BLEU")
+TABLE_3_VIEW = _one_of("table_3_view", table=marked("Table"), perplexity=marked("Perplexity"), bleu="BLEU")
 
 # Training, Over training
-TRAINING_VIEW = _one_of("training_view", curves="Curves", rate="Learning rate", samples="Samples", card="Card")
+TRAINING_VIEW = _one_of(
+    "training_view",
+    curves=marked("Curves"),
+    rate=marked("Learning rate"),
+    samples=marked("Samples"),
+    card=marked("Card"),
+)
 RUN_FOLDER, RUN = _text("run_folder", ""), _text("run")
 TRAINING_MEASURE, SAMPLE = _text("training_measure"), _text("sample")
 HISTORY = _text("history", "")
 TRAINED_VIEW = _one_of(
-    "trained_view", roles="Roles", score="Score", layers="Layers", translations="Translations", loss="Loss"
+    "trained_view",
+    roles=marked("Roles"),
+    score=marked("Score"),
+    layers=marked("Layers"),
+    translations=marked("Translations"),
+    loss=marked("Loss"),
 )
-TRAINED_ON = _one_of("trained_on", sample="Sample", sentence="Sentence")
+TRAINED_ON = _one_of("trained_on", sample=marked("Sample"), sentence=marked("Sentence"))
 TRAINED_SCORE, TRAINED_HEAD = _text("trained_score"), _text("trained_head", "")
 TRAINED_STEPS = Field("trained_steps", INTEGER)
 
 # Parsing, Read a picture
-PARSING_VIEW, NODE = _one_of("parsing_view", tree="Tree", table="Table"), Field("tree_node", INTEGER)
-BRACKET_HALF = _one_of("bracket_half", opened="Opened", closed="Closed")
+PARSING_VIEW, NODE = _one_of("parsing_view", tree=marked("Tree"), table=marked("Table")), Field("tree_node", INTEGER)
+BRACKET_HALF = _one_of("bracket_half", opened=marked("Opened"), closed=marked("Closed"))
 BRACKET_KIND, BRACKET_HEAD = _text("bracket_kind", "cross"), _text("bracket_head")
-PICTURE_SOURCE = _one_of("picture_source", drawn="Draw a text", uploaded="Upload a picture")
+PICTURE_SOURCE = _one_of("picture_source", drawn=marked("Draw a text"), uploaded=marked("Upload a picture"))
 PICTURE_TEXT, PICTURE_FONT = _text("picture_text", "Read me!"), _text("picture_font")
 PICTURE_SIZE, PICTURE_NOISE = Field("picture_size", INTEGER, 16), Field("picture_noise", INTEGER, 0)
 PICTURE_HEAD = _text("picture_head")
-PICTURE_VIEW = _one_of("picture_view", pictures="Pictures", map="Map", table="Table")
+PICTURE_VIEW = _one_of("picture_view", pictures=marked("Pictures"), map=marked("Map"), table=marked("Table"))
 
 
 def rate(name: str, first: float) -> Field[Any]:

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:  # imports torch
@@ -19,10 +19,12 @@ class Codec(Generic[T]):
     Attributes:
         encode: returns the texts, several of which repeat the parameter.
         decode: reads one or more texts. It raises a ValueError if no value is written so.
+        values: all that there are, if they are few.
     """
 
     encode: Callable[[T], list[str]]
     decode: Callable[[Sequence[str]], T]
+    values: Sequence[T] = ()
 
 
 def single(encode: Callable[[T], str], decode: Callable[[str], T]) -> Codec[T]:
@@ -73,7 +75,7 @@ def choice(values: Mapping[str, T]) -> Codec[T]:
             raise ValueError(f"{text:.40} is none of {', '.join(values)}")
         return values[text]
 
-    return single(identifiers.__getitem__, decode)
+    return replace(single(identifiers.__getitem__, decode), values=tuple(values.values()))
 
 
 def dotted(*first: int | None) -> Codec[tuple[Any, ...]]:

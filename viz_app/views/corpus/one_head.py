@@ -36,7 +36,7 @@ ABOUT_BADGE = marked(
     "The strongest example shown is computed again by the model, in a pass of its own sentence alone and by the code "
     "of the page Heads. It must agree with the index to one part in a thousand."
 )
-EXAMPLES, _, TOKENS = PARTS = marked("Examples"), marked("All sentences"), marked("Tokens")
+EXAMPLES, TOKENS = "Examples", "Tokens"
 STRONGEST = "top"
 PLACE = address.CORPUS_PLACE
 
@@ -45,8 +45,7 @@ def one_head(model: Model, opened: OpenedIndex, head: Head, behaviour: str = "")
     """Describe a head, and draw a part of what the index has of it, at first examples at the place of the behaviour."""
     card = opened.index.card(head)
     st.markdown(f"**{figures.head_name(head)}**: {head_does(card) or tr('mixed')}. {plain(sentences(card))}")
-    parts = {each: tr(each) for each in PARTS}
-    chosen = setting_segments(address.CORPUS_PART, tr("Shown of the head"), parts, hide_label=True)
+    chosen = setting_segments(address.CORPUS_PART, tr("Shown of the head"), hide_label=True)
     if chosen == EXAMPLES:
         examples_part(model, opened, head, behaviour)
     elif needs_distributions(opened):

@@ -51,7 +51,6 @@ ORIGINS = {
     "1": marked("{corpus}; translated greedily by {model}."),
 }
 SEARCHED = marked("{corpus}; translated with beam size {size} by {model}.")
-VIEWS = (marked("Heads"), marked("Two measures"), marked("Neurons"))
 ACROSS, UP = marked("Across"), marked("Up")
 EVERY_KIND, EVERY_LAYER = "all", marked("All")
 BEHAVIOUR = address.BEHAVIOUR
@@ -127,8 +126,8 @@ Search = HeadSearch | ScatterSearch | NeuronSearch
 def toolbar(model: Model) -> Search:
     """Select heads by a behaviour, two measures of all heads, or neurons of a layer."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        view = setting_segments(address.CORPUS_VIEW, tr("Show"), {each: tr(each) for each in VIEWS}, hide_label=True)
-        boxes = {VIEWS[0]: head_boxes, VIEWS[1]: scatter_boxes, VIEWS[2]: neuron_boxes}
+        view = setting_segments(address.CORPUS_VIEW, tr("Show"), hide_label=True)
+        boxes = {"Heads": head_boxes, "Two measures": scatter_boxes, "Neurons": neuron_boxes}
         return boxes[view](model)
 
 

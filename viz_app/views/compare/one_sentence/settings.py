@@ -10,14 +10,13 @@ from core.capture import AttentionMap, Kind
 from viz_app.controls import toolbar
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing import head_names
-from viz_app.language import marked, tr
+from viz_app.language import tr
 from viz_app.session import address, chosen_heads
 from viz_app.session.attributions import MethodChoice
 from viz_app.session.fields import Field
 from viz_app.session.readings import TokenView
 
 SideView = Literal["Lines", "Map"]
-VIEWS: tuple[SideView, ...] = (marked("Lines"), marked("Map"))
 SAME = "same"  # the head of the second side that is numbered as that of the first
 Layers = Mapping[int, AttentionMap]  # the maps of a side by layer
 
@@ -36,8 +35,7 @@ def view_boxes() -> CompareView:
     """Select the settings of both sides."""
     kind = toolbar.kind_box()
     method = toolbar.method_box(setting=address.COMPARE_WEIGHTS)
-    names: dict[SideView, str] = {each: tr(each) for each in VIEWS}
-    view = setting_segments(address.COMPARE_VIEW, tr("View"), names, hide_label=True)
+    view: SideView = setting_segments(address.COMPARE_VIEW, tr("View"), ("Lines", "Map"), hide_label=True)
     return CompareView(kind, MethodChoice(method), toolbar.token_boxes(), view)
 
 

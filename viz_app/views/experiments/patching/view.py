@@ -56,7 +56,6 @@ ABOUT_BADGE = marked(
     "With every output of every component taken from the other run, the patched run must give that run's number; 0 and "
     "1 are then where they should be."
 )
-VIEWS = (marked("Components"), marked("Paths between heads"))
 ROWS: dict[Stack, str] = {
     "encoder": marked("a row for each token of the sentences"),
     "decoder": marked("a row for each token of the translation so far; the last one predicts the token"),
@@ -76,7 +75,7 @@ def page(reading: Reading) -> None:
     except ValueError as error:
         st.error(second_sentence.problem_text(error))
         return
-    if view == VIEWS[0]:
+    if view == "Components":
         job_control(patched.job, "patching", tr("Measure"), partial(components, patched))
     else:
         paths(patched)
@@ -86,7 +85,7 @@ def page(reading: Reading) -> None:
 
 def view_box() -> str:
     """Select what is drawn."""
-    return setting_segments(address.PATCH_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
+    return setting_segments(address.PATCH_VIEW, tr("View"), hide_label=True)
 
 
 def headline(title: str, patched: Patching, help: str | None = None) -> None:

@@ -48,7 +48,7 @@ from viz_app.views.heads.alignment.aligner_list import (
 from viz_app.views.heads.alignment.alignment_ribbons import ribbon, ribbon_cells
 from viz_app.views.heads.gold_links import LINKS, SentenceLinks
 
-SIDES = TARGET, _ = marked("Target words"), marked("Source words")
+TARGET = "Target words"
 HOW_TO_READ = marked("""
 A ribbon is as thick as the weight from a target word to a source word: summed over the pieces of the source word,
 averaged over those of the target word. The strongest ribbon of each target word is its **link**. A word's ribbons may
@@ -261,7 +261,7 @@ def ranking(cross: Sequence[AttentionMap], links: GoldLinks, words: int) -> None
 
 def numbers(reading: Reading, alignment: WordAlignment) -> None:
     """Draw the tables behind the picture."""
-    view = setting_segments(address.NUMBERS_OF, tr("Numbers"), {each: tr(each) for each in SIDES})
+    view = setting_segments(address.NUMBERS_OF, tr("Numbers"))
     if view == TARGET:
         table = alignment.target_table(shares(reading))
         columns = {

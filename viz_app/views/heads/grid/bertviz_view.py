@@ -12,7 +12,7 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.weight_tables import grid_table, lines_table
-from viz_app.language import marked, tr, tr_lower, tr_values
+from viz_app.language import marked, tr, tr_lower
 from viz_app.session import address, chosen_heads, python_code, readings
 from viz_app.session.attributions import MethodChoice
 from viz_app.session.chosen_heads import ShownHeads
@@ -29,7 +29,6 @@ from viz_app.views.heads.grid.figures.bertviz_views import (
 
 HEAD_VIEW, MODEL_VIEW = VIEWS
 KEY = "bertviz"
-VIEW_NAMES: dict[BertVizView, str] = {HEAD_VIEW: marked("Head view"), MODEL_VIEW: marked("Model view")}
 HOW_TO_READ = {
     HEAD_VIEW: marked("""
         Lines lead from each token at the left to the tokens it attends to, at the right; each head of the layer has a
@@ -62,15 +61,13 @@ def page(
     chosen_heads.restore_selection(reading)  # of a link to the former page of BertViz
     maps = reading.maps(kind, tokens)
     with boxes:
-        view: BertVizView = setting_segments(
-            address.BERTVIZ_VIEW, tr("BertViz"), tr_values(VIEW_NAMES), hide_label=True
-        )
+        view: BertVizView = setting_segments(address.BERTVIZ_VIEW, tr("BertViz"), hide_label=True)
         heads = heads_box(maps)
     session_object(ShownHeads).remember(reading, kind, MethodChoice(), heads)
     rows = tr("a row is named by the word it predicts") if maps[0].predicted_tokens else tr(head_names.KIND_TEXTS[kind])
     title = tr(
         "**BertViz**, {view} of {kind} attention: {rows}",
-        view=tr_lower(VIEW_NAMES[view]),
+        view=tr_lower(view),
         kind=tr_lower(head_names.KIND_NAMES[kind]),
         rows=rows,
     )
@@ -89,7 +86,7 @@ def page(
     of_layer = [head for each, head in heads if each == layer] or list(range(maps[layer].num_heads))
     content = bertviz_page(maps, view, page_theme(), layer, of_layer)
     with st.container(key=KEY):
-        st.iframe(content, height=page_height(maps, view), alt=tr("BertViz {view}", view=tr_lower(VIEW_NAMES[view])))
+        st.iframe(content, height=page_height(maps, view), alt=tr("BertViz {view}", view=tr_lower(view)))
     _export_row(reading, tokens, maps, view, layer, of_layer, content)
 
 

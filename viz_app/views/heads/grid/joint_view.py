@@ -53,9 +53,7 @@ def page(reading: readings.Reading, tokens: TokenView, boxes: DeltaGenerator) ->
         method = method_box(reading.methods)
         output = output_box(reading, None) if method == "gradient" else None
         layer, head = _place_boxes(explanation.maps, method in PER_LAYER)
-        view = setting_segments(
-            address.JOINT_VIEW, tr("View"), {"Map": tr("Map"), "Table": tr("Table")}, hide_label=True
-        )
+        view = setting_segments(address.JOINT_VIEW, tr("View"), hide_label=True)
     with refusals_shown():
         joint = joint_map({kind: reading.maps(kind, tokens, method, output) for kind in KINDS}, layer, head)
     if method == "gradient":

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
 
 import streamlit as st
 
@@ -20,7 +19,7 @@ from viz_app.controls.widgets import segments, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import decimal, plain
 from viz_app.drawing.scorecard_text import MEASURES, head_does, sentences
-from viz_app.language import marked, tr, tr_count, tr_values
+from viz_app.language import marked, tr, tr_count
 from viz_app.session import address, readings, sample_sentences
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.attributions import NOTHING_TO_RANK, rank_correlations
@@ -32,9 +31,7 @@ from viz_app.views.heads.grid.head_overview import ABOUT_CORRELATION
 from viz_app.views.heads.grid.heads_view import HeadsView
 from viz_app.views.heads.grid.sentence_sample import Sample
 
-Basis = Literal["Sentence", "Sample"]
 Judge = Callable[[readings.Reading], list[ScoreCard]]
-BASES: dict[Basis, str] = {"Sentence": marked("Sentence"), "Sample": marked("Sample")}
 BASIS = address.JUDGED_BY  # read before it is drawn
 ABOUT_CARDS = marked("""
 Measurements of a head's raw weights on this sentence, special tokens included, and on the sample once it is scored.
@@ -124,7 +121,7 @@ def _error_rates(reading: readings.Reading, gold: SentenceLinks) -> Mapping[Head
 def basis_box(reading: readings.Reading, are_old: bool) -> None:
     """Select whether heads are judged by the sentence or by the sample, once that is scored. See `are_values_old`."""
     if session_object(Sample).cards(reading.model) is not None:
-        setting_segments(BASIS, tr("Measured on"), tr_values(BASES), is_old=are_old)
+        setting_segments(BASIS, tr("Measured on"), is_old=are_old)
 
 
 def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names.LayerHead]) -> None:
@@ -230,7 +227,7 @@ def sample_box(reading: readings.Reading) -> None:
             st.caption(tr(OWN_SAMPLE))
         source = segments(
             tr("Sentences"),
-            {each: tr(each) for each in (SHIPPED, OWN)},
+            (SHIPPED, OWN),
             SHIPPED,
             "sample_source",
             help=tr(ABOUT_SAMPLE),

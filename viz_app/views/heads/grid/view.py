@@ -44,7 +44,6 @@ from viz_app.views.heads.grid.heads_view import HeadsView
 
 BERTVIZ: Literal["BertViz"] = "BertViz"
 MENU = "more_of_heads"
-VIEWS: tuple[View | Literal["BertViz"], ...] = (marked("Lines"), marked("Map"), marked("Table"), BERTVIZ)
 HOW_TO_READ = marked("""
 Every small picture is one **head**: a row for each query token, a column for each token it attends to. The darker a
 cell (in the dark theme: the lighter), the larger the **weight**. The weights of a row sum to 1.
@@ -96,8 +95,7 @@ def overview_and_detail() -> None:
         joint_view.page(reading, tokens, boxes)
         return
     with boxes:
-        names: dict[View | Literal["BertViz"], str] = {each: tr(each) for each in VIEWS}
-        view = setting_segments(VIEW, tr("View"), names, hide_label=True)
+        view: View | Literal["BertViz"] = setting_segments(VIEW, tr("View"), hide_label=True)
     if view == BERTVIZ:
         bertviz_view.page(reading, kind, tokens, boxes, partial(heads_box, reading, kind, MethodChoice()))
         return

@@ -9,13 +9,12 @@ from core.analysis.alignment.first_head import first_head
 from core.analysis.heads.head import Head
 from core.capture import AttentionMap, Kind
 from viz_app.drawing.head_names import LayerHead
-from viz_app.language import marked
 from viz_app.session import address
 from viz_app.session.state import session_object
 
 STEP = address.TRAINED_STEPS
 BASIS = address.TRAINED_ON  # read before it is drawn
-BASES = (marked("Sample"), marked("Sentence"))
+SAMPLE = "Sample"
 HEAD = address.TRAINED_HEAD  # counted from 1: 3.2
 PAUSE = 1.0  # seconds that a step stays while they are played
 

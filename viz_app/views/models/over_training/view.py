@@ -31,22 +31,16 @@ from viz_app.views.models.over_training import histories, measurement, snapshot_
 from viz_app.views.models.over_training.histories import OpenedTraining
 from viz_app.views.models.over_training.measurement import Measurement
 from viz_app.views.models.over_training.selection import (
-    BASES,
     BASIS,
     PAUSE,
+    SAMPLE,
     STEP,
     Playing,
     SelectedHeads,
     selected_head,
 )
 
-VIEWS = ROLES, SCORE, LAYERS, TRANSLATIONS, LOSS = (
-    marked("Roles"),
-    marked("Score"),
-    marked("Layers"),
-    marked("Translations"),
-    marked("Loss"),
-)
+ROLES, SCORE, LAYERS, TRANSLATIONS = "Roles", "Score", "Layers", "Translations"
 HOW_TO_READ = marked("""
 **Snapshots** are checkpoints of one training run, from random parameters at step 0 to the last step. Each translates
 the sentence with its own beam search; the bar above has the translation of the current checkpoint. Everything else is
@@ -118,13 +112,13 @@ def snapshots(training: OpenedTraining, measured: Measurement) -> None:
     step, kind = step_and_kind(measured)
     now = measured.sentence.readings[step]
     snapshot_view.translation(now, measured.last)
-    head, bases = selected_head(kind, measured.last.explanation.maps[kind]), {each: tr(each) for each in BASES}
+    head = selected_head(kind, measured.last.explanation.maps[kind])
     with st.container(key="side-by-side"):
         left, right = st.columns([4, 7], gap="large")
         with left:
             snapshot_view.overview(training, measured, now, head)
             if measured.steps:
-                snapshot_view.card(measured, step, head, (BASIS.requested or BASES[0]) == BASES[0])
+                snapshot_view.card(measured, step, head, (BASIS.requested or SAMPLE) == SAMPLE)
         with right:
             snapshot_view.large(training, measured, now, head)
     snapshot_view.translation_note(now, measured.last)
@@ -133,11 +127,9 @@ def snapshots(training: OpenedTraining, measured: Measurement) -> None:
     if not measured.steps:
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        view = setting_segments(address.TRAINED_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
+        view = setting_segments(address.TRAINED_VIEW, tr("View"), hide_label=True)
         of_heads = view in (ROLES, SCORE)
-        basis = setting_segments(
-            BASIS, tr("Measured on"), bases, hide_label=True, help=tr(ABOUT_BASIS), disabled=not of_heads
-        )
+        basis = setting_segments(BASIS, tr("Measured on"), hide_label=True, help=tr(ABOUT_BASIS), disabled=not of_heads)
         score: str = address.TRAINED_SCORE.draw(
             st.selectbox,
             tr("Score"),
@@ -148,7 +140,7 @@ def snapshots(training: OpenedTraining, measured: Measurement) -> None:
             width=260,
         )
     if of_heads:
-        heads(training, measured, step, head, score, view, basis == BASES[0])
+        heads(training, measured, step, head, score, view, basis == SAMPLE)
     elif view == LAYERS:
         layers(training, measured, step)
     elif view == TRANSLATIONS:

@@ -54,8 +54,7 @@ A row is a head, a column a word of the sentence (Cross) or a symbol of the tree
 Each row sums to 1.
 """)
 KINDS: dict[DecoderKind, str] = {"cross": marked("Cross"), "decoder_self": marked("Decoder")}
-VIEWS = TREE, _ = marked("Tree"), marked("Table")
-HALVES = OPENED, _ = marked("Opened"), marked("Closed")
+TREE, OPENED = "Tree", "Opened"
 
 
 def parsed(text: str) -> tuple[Model, Parse] | None:
@@ -114,7 +113,7 @@ def picture(model: Model, parse: Parse) -> None:
     selected = selected_node(parse, nodes)
     node = nodes[selected]
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        view = setting_segments(address.PARSING_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
+        view = setting_segments(address.PARSING_VIEW, tr("View"), hide_label=True)
         about_search(model, parse)
     place = st.container()
     explanation = model_passes.explanation(model, parse.text, parse.token_ids)
@@ -176,12 +175,10 @@ def bracket_boxes(node: TreeNode, cross: Sequence[AttentionMap]) -> tuple[str, D
     """Select the bracket of a node, the attention shown by the map, and the head that tints the words of the tree.
 
     Returns:
-        One of `HALVES`, the kind, and the head, counted from the first of the first layer; None for the mean of all.
+        "Opened" or "Closed", the kind, and the head, from the first of the first layer on; None for the mean of all.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="bracket_options"):
-        half = setting_segments(
-            address.BRACKET_HALF, tr("Bracket"), {each: tr(each) for each in HALVES}, disabled=node.is_word
-        )
+        half = setting_segments(address.BRACKET_HALF, tr("Bracket"), disabled=node.is_word)
         kind = setting_segments(address.BRACKET_KIND, tr("Attention"), tr_values(KINDS))
         names = [MEAN, *(head_name(each.layer, head) for each in cross for head in range(each.num_heads))]
         name = address.BRACKET_HEAD.draw(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from core.images.patches import Pixels
 
 EXAMPLE = "Read me!"
-DRAWN, UPLOADED = marked("Draw a text"), marked("Upload a picture")
+DRAWN = "Draw a text"
 MAX_MEGABYTES = 4
 ABOUT_FILE = marked("""
 A PNG picture of one line of printed text, cut to the line: capital letters about half as high as the picture. It may be
@@ -45,8 +45,7 @@ class Picture:
 
 def source_box() -> str:
     """Select whether a text is drawn or a file uploaded."""
-    names = {each: tr(each) for each in (DRAWN, UPLOADED)}
-    return setting_segments(address.PICTURE_SOURCE, tr("Picture"), names, hide_label=True)
+    return setting_segments(address.PICTURE_SOURCE, tr("Picture"), hide_label=True)
 
 
 def picture_input(reader: "LineReader", source: str) -> Picture | None:

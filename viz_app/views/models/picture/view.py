@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from core.results import Explanation, ScoredText
 
 MEAN = marked("Mean of all")
-VIEWS = PICTURES, MAP, TABLE = marked("Pictures"), marked("Map"), marked("Table")
+MAP, TABLE = "Map", "Table"
 HOW_TO_READ = marked("""
 The encoder takes the picture as patches of 8 x 8 pixels, each projected to a vector like an embedded word; the decoder
 writes one character after the other. There is a picture for each character, from the first to the end `</s>`: the
@@ -69,7 +69,7 @@ def attention(
     theme, maps = page_theme(), explanation.maps["cross"]
     heads = {head_name(each.layer, head): (each.layer, head) for each in maps for head in range(each.num_heads)}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="picture_view_options"):
-        view = setting_segments(address.PICTURE_VIEW, tr("View"), {each: tr(each) for each in VIEWS})
+        view = setting_segments(address.PICTURE_VIEW, tr("View"))
         name = address.PICTURE_HEAD.draw(st.selectbox, tr("Head"), [MEAN, *heads], format_func=tr, width=180)
     place, title = heads.get(name, (-1, -1)), tr(name)
     characters = character_attention(explanation, reader.rows, *place)

@@ -37,12 +37,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 T = TypeVar("T", int, float)
-CURVES, RATE, SAMPLES, CARD = VIEWS = (
-    marked("Curves"),
-    marked("Learning rate"),
-    marked("Samples"),
-    marked("Card"),
-)
+CURVES, RATE, SAMPLES, CARD = "Curves", "Learning rate", "Samples", "Card"
 TEXTS = {
     CURVES: marked("loss, perplexity, speed and learning rate by step."),
     RATE: marked("the learning rate of these settings, and of the paper's base model."),
@@ -75,7 +70,7 @@ UPDATE_SECONDS = 3  # seconds between two updates of a run in progress
 def page() -> None:
     """Select a run and show it; update it while it is in progress."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        view = setting_segments(address.TRAINING_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
+        view = setting_segments(address.TRAINING_VIEW, tr("View"), hide_label=True)
         selected = path_box(
             tr("Folder of a run"),
             FOLDER,

@@ -33,7 +33,7 @@ from viz_app.views.paper.paper_figures.figures import LinePanel, appendix_table
 
 SELECTION = marked("Selection on Heads")
 ANSWERED = "Figure 4"  # opens with the pair of words that it is about in the sentence at hand
-VIEWS = PICTURE, _ = marked("Picture"), marked("Table")
+PICTURE = "Picture"
 LARGEST = marked("Largest weight of each head: {weights}.")
 LARGEST_MEAN = marked("Largest weight of each head, averaged over the selected words: {weights}.")
 HOW_TO_READ = marked("""
@@ -108,7 +108,7 @@ def page() -> None:
         figure = setting_segments(
             address.FIGURE, tr("Figure"), {each: figure_name(each) for each in (*FIGURES, SELECTION)}, hide_label=True
         )
-        view = setting_segments(address.PAPER_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
+        view = setting_segments(address.PAPER_VIEW, tr("View"), hide_label=True)
         tokens = token_boxes()
     with refusals_shown():
         panels, name, maps, note = (*selection(tokens), "") if figure == SELECTION else paper_figure(figure, tokens)

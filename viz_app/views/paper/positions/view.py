@@ -38,15 +38,8 @@ from viz_app.views.paper.positions.score_decomposition import (
     table_box,
 )
 
-ENCODING, SINUSOIDS, SIMILARITY, ROTATION, LEARNED, EXTRAPOLATION = (
-    marked("Encoding"),
-    marked("Sinusoids"),
-    marked("Similarity"),
-    marked("Rotation"),
-    marked("Learned"),
-    marked("Extrapolation"),
-)
-OWNERS = OWN, PAPER = marked("This model"), marked("The paper")
+ENCODING, SINUSOIDS, SIMILARITY, LEARNED, ROTATION, EXTRAPOLATION, _ = address.POSITIONS_VIEW.codec.values
+PAPER = "The paper"
 TEXTS = {
     ENCODING: marked("a row for each position, a column for each dimension."),
     SINUSOIDS: marked("single dimensions over the positions, each a sine or cosine wave."),
@@ -130,7 +123,7 @@ def encodings() -> None:
     views = (ENCODING, SINUSOIDS, SIMILARITY, *((LEARNED,) if learned else ()), ROTATION, EXTRAPOLATION, FIRST_LAYER)
     bar = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
     with bar:
-        view = setting_segments(address.POSITIONS_VIEW, tr("View"), {each: tr(each) for each in views}, hide_label=True)
+        view = setting_segments(address.POSITIONS_VIEW, tr("View"), views, hide_label=True)
     title = st.empty()
     about = tr("**{name}**: {text}", name=tr(view), text=tr(TEXTS[view]))
     title.markdown(about, help=" ".join(tr(HOW_TO_READ[view]).split()))
@@ -194,7 +187,7 @@ def encodings_to_draw() -> tuple[Call, str]:
         link = page_address("positions", {**settings, "num_positions": "8"})
         note = tr(RELATIVE, view=tr(FIRST_LAYER)) if is_relative else tr(NONE_LEARNED, address=link, view=tr(LEARNED))
         return paper, f"{sinusoids} {note}"
-    whose = setting_segments(address.WHOSE, tr("Positions of"), {each: tr(each) for each in OWNERS})
+    whose = setting_segments(address.WHOSE, tr("Positions of"))
     if whose == PAPER:
         note = f"{sinusoids} {tr('The model has learned positions instead.')}"
         return paper, note

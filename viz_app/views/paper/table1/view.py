@@ -24,13 +24,7 @@ from viz_app.views.paper.table1.layer_costs import DS, KS, NS, RS
 from viz_app.views.paper.table1.layer_table import table_1
 
 HEIGHT = 430  # pixels of a table
-TIME, OPERATIONS, MEMORY, SEQUENTIAL, PATH = VIEWS = (
-    marked("Time"),
-    marked("Multiplications"),
-    marked("Memory"),
-    marked("Sequential steps"),
-    marked("Path length"),
-)
+TIME, OPERATIONS, MEMORY, SEQUENTIAL, PATH = address.WHY_VIEW.codec.values
 QUANTITIES: dict[str, Quantity] = {TIME: "milliseconds", OPERATIONS: "operations", MEMORY: "megabytes"}
 ALONG: dict[Along, str] = {"n": marked("over n"), "d": marked("over d")}
 COUNTED: dict[str, Counted] = {SEQUENTIAL: "sequential", PATH: "path"}
@@ -87,7 +81,7 @@ def page() -> None:
     model = tr("Restricted to 4 positions: the model [reverse-r4]({address}).", address=link)
     st.markdown(f"{translated(compared_multiplications(at))} {model}")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        view = setting_segments(address.WHY_VIEW, tr("Picture"), {each: tr(each) for each in VIEWS}, hide_label=True)
+        view = setting_segments(address.WHY_VIEW, tr("Picture"), hide_label=True)
         along = setting_segments(
             address.ALONG, tr("Horizontal axis"), tr_values(ALONG), hide_label=True, disabled=view in COUNTED
         )

@@ -11,7 +11,6 @@ from viz_app.language import marked, tr
 from viz_app.session import address
 from viz_app.views.paper.table3.figures import SCORE_NAMES, difference_dots, table_html
 
-VIEWS = (marked("Table"), *SCORE_NAMES.values())
 ABOUT = marked("""
 An empty cell is as in base. PPL is perplexity per sub-word; the paper's scores are of newstest2013. **Parameters** here
 are of the same shape in this implementation, with the paper's vocabulary of 37,000. **Trained here** is the same change
@@ -31,7 +30,7 @@ def page() -> None:
     """Draw the table, or the differences from base in one score."""
     found, theme = lines(), page_theme()
     st.markdown(summary(found), help=tr(ABOUT))
-    view = setting_segments(address.TABLE_3_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
+    view = setting_segments(address.TABLE_3_VIEW, tr("View"), hide_label=True)
     score = next((score for score, name in SCORE_NAMES.items() if name == view), None)
     title, chart = tr("Rows of Table 3"), f"differences_{score}"
     if score is None:

@@ -19,7 +19,7 @@ from viz_app.session import address, python_code, readings
 from viz_app.session.state import session_object
 from viz_app.views.translate.beam import beam_tree as drawing
 
-VIEWS = TREE, _ = marked("Tree"), marked("Table")
+TREE = "Tree"
 HOW_TO_READ = marked("""
 A row is a **position** of the translation, with the best candidates of that step, twice the beam size, the most
 probable at the left. A line joins each candidate to the one it continues; the thicker, the more probable the token. The
@@ -131,7 +131,7 @@ def page(reading: readings.Reading) -> None:
     tree: BeamTree = recorded.known
     selected = session_object(SelectedCandidate).find(reading, tree)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        view = setting_segments(address.BEAM_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
+        view = setting_segments(address.BEAM_VIEW, tr("View"), hide_label=True)
         st.markdown(
             tr(
                 "**Beam search**: {candidates} candidates, {finished} finished",

@@ -165,7 +165,7 @@ def trust(reading: Reading) -> None:
             tr("This link was made with its author's own sentences, which it does not include: enter them here.")
         )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        sample = segments(tr("Sentences"), {each: tr(each) for each in SAMPLES}, SHIPPED_SAMPLE, "faithful_source")
+        sample = segments(tr("Sentences"), SAMPLES, SHIPPED_SAMPLE, "faithful_source")
         pressed = st.button(tr("Measure the sample"), key="measure_faithfulness")
     text = st.text_area(tr("Sentences, one per line"), key="faithful_text", height=90) if sample == OWN_SAMPLE else ""
     if pressed:
