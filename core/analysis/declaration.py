@@ -250,8 +250,8 @@ def _settings(field: "dataclasses.Field[Any]", kind: Any) -> dict[str, Any]:
         return {"action": "store_true", "help": settings["help"]}
     keywords: dict[str, Any] = {name: settings[name] for name in ("help", "metavar", "choices") if settings[name]}
     keywords |= {"required": True} if default is dataclasses.MISSING else {"default": default}
-    if default not in (dataclasses.MISSING, None, "", ()) and "(default: " not in settings["help"]:
-        keywords["help"] += " (default: %(default)s)"
+    if default not in (dataclasses.MISSING, None, "", ()) and "(default: " not in (about := settings["help"] or ""):
+        keywords["help"] = f"{about} (default: %(default)s)".strip()
     if get_origin(kind) in (Union, types.UnionType):  # of a type and None
         kind = next(each for each in get_args(kind) if each is not type(None))
     if get_args(kind)[1:] == (...,):
