@@ -141,6 +141,18 @@ def tr(text: str, /, **values: Any) -> str:
     return own.format(**values) if values else own
 
 
+class ToldError(Exception):
+    """An error whose message is a text in the visitor's language, with values, as of `tr`."""
+
+    def __init__(self, text: str, /, **values: Any) -> None:
+        """Take the message, in English."""
+        super().__init__(tr(text, **values))
+
+
+class RefusedError(ToldError, ValueError):
+    """Something cannot be done as the visitor wants it."""
+
+
 def tr_count(one: str, other: str, count: int, /, **values: Any) -> str:
     """Return a text that depends on a number, in the visitor's language.
 

@@ -19,6 +19,9 @@ ROOT = Path(__file__).parents[2]
 KEYWORDS: Mapping[str, tuple[int, ...] | None] = {
     "tr": None,
     "marked": None,
+    "RefusedError": None,
+    "ModelError": None,
+    "RunRecordError": None,
     "tr_count": (1, 2),
     "trCount": (1, 2),
     "Phrase": None,

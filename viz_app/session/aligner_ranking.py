@@ -8,7 +8,7 @@ from core.analysis.alignment.aligners import AlignerRanking, head_error_rates
 from core.analysis.alignment.pharaoh import GoldPair
 from core.analysis.attribution.methods import METHODS, Method
 from core.analysis.heads.head import Head
-from viz_app.language import tr
+from viz_app.language import RefusedError, tr
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
@@ -59,7 +59,7 @@ class TextRankings(MayHoldModel):
             try:
                 scores.replay(model.translator, pair, lambda *arguments: METHODS[method](*arguments)["cross"])
             except ValueError as error:
-                raise ValueError(tr("pair {number}: {error}", number=number, error=error)) from error
+                raise RefusedError("pair {number}: {error}", number=number, error=error) from error
             yield 1
         self.last = RankedText(scores.aligners(), len(pairs), model.name, model.digest, method)
         if method == "attention":

@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 import streamlit as st
 
+from viz_app.language import ToldError
 from viz_app.session import environment
 
 if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
@@ -27,7 +28,7 @@ if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
 Key = tuple[str, "Precision"]  # digest of a model, and the precision of its search
 
 
-class ModelError(Exception):
+class ModelError(ToldError):
     """There is no model to work with; the message, which the page shows, says why.
 
     Attributes:

@@ -15,7 +15,7 @@ from pathlib import Path
 import streamlit as st
 
 from viz_app.drawing.display_text import shortened
-from viz_app.language import marked, tr
+from viz_app.language import marked
 from viz_app.session.environment import has_folders, is_private, model_folders
 from viz_app.session.models import ModelError
 
@@ -89,7 +89,7 @@ def openable_path(text: str) -> Path:
     """
     if not may_type_path():
         if (listed := listed_paths().get(text)) is None:
-            raise ModelError(tr("{name!r:.60} is none of the files and folders that this app offers.", name=text))
+            raise ModelError("{name!r:.60} is none of the files and folders that this app offers.", name=text)
         return listed
     typed = text.strip().strip("\"'")
     if (folder := _hub_folder(typed)) is not None:
@@ -100,17 +100,15 @@ def openable_path(text: str) -> Path:
         str(path).encode()
         mode = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise ModelError(
-            tr("There is no file or folder {path} on the machine that runs the app.", path=name)
-        ) from error
+        raise ModelError("There is no file or folder {path} on the machine that runs the app.", path=name) from error
     except PermissionError as error:
-        raise ModelError(tr("The app may not read {path}.", path=name)) from error
+        raise ModelError("The app may not read {path}.", path=name) from error
     except (OSError, ValueError) as error:  # too long, a loop of links, a null character, not Unicode
-        raise ModelError(tr("{path!r:.60} is not a path on this machine.", path=text)) from error
+        raise ModelError("{path!r:.60} is not a path on this machine.", path=text) from error
     if not typed:  # in quotation marks: the current folder
-        raise ModelError(tr("{path!r:.60} is not a path on this machine.", path=text))
+        raise ModelError("{path!r:.60} is not a path on this machine.", path=text)
     if not _is_file_or_folder(mode):
-        raise ModelError(tr(IRREGULAR, path=name))
+        raise ModelError(IRREGULAR, path=name)
     return path
 
 
@@ -137,7 +135,7 @@ def downloaded(name: str) -> Path:
     from core.formats import hub
 
     if not may_type_path():
-        raise ModelError(tr("{name!r:.60} is none of the files and folders that this app offers.", name=name))
+        raise ModelError("{name!r:.60} is none of the files and folders that this app offers.", name=name)
     try:
         return hub.download(name.strip()).folder
     except (ValueError, ImportError) as error:
@@ -155,12 +153,10 @@ def file_in(folder: Path, name: str) -> Path | None:
     path = _without_links(folder / name)
     if not path.is_relative_to(_without_links(folder)) or not os.path.isfile(path):
         raise ModelError(
-            tr(
-                "{name} is not a regular file of the folder {folder}: the app follows no link out of a folder, and "
-                "reads no device, named pipe or socket.",
-                name=name,
-                folder=folder.name,
-            )
+            "{name} is not a regular file of the folder {folder}: the app follows no link out of a folder, and "
+            "reads no device, named pipe or socket.",
+            name=name,
+            folder=folder.name,
         )
     return path
 
@@ -179,13 +175,13 @@ def read(path: Path, most_bytes: int) -> bytes:
     try:
         with open(path, "rb", opener=lambda each, flags: os.open(each, flags | AT_ONCE)) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ModelError(tr(IRREGULAR, path=path.name))
+                raise ModelError(IRREGULAR, path=path.name)
             content = file.read(most_bytes + 1)
     except OSError as error:
-        raise ModelError(tr("{name} cannot be read ({error}).", name=path.name, error=error.strerror)) from error
+        raise ModelError("{name} cannot be read ({error}).", name=path.name, error=error.strerror) from error
     if len(content) > most_bytes:
         raise ModelError(
-            tr("{name} is larger than {most} MB, the most that is read.", name=path.name, most=most_bytes // 2**20)
+            "{name} is larger than {most} MB, the most that is read.", name=path.name, most=most_bytes // 2**20
         )
     return content
 

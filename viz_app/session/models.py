@@ -18,7 +18,6 @@ from weakref import WeakValueDictionary
 
 import streamlit as st
 
-from viz_app.language import tr
 from viz_app.page_list import ModelKind
 from viz_app.session import model_memory
 from viz_app.session.environment import CHECKPOINT_VARIABLE, PRECISION_VARIABLE
@@ -76,7 +75,7 @@ class Model:
         path = Path(self.path)
         with refusals(self.name):
             if sha256(path) != self.digest:
-                raise ModelError(tr("{name} has changed since it was opened: open it again.", name=self.name))
+                raise ModelError("{name} has changed since it was opened: open it again.", name=self.name)
             return own_translator(path)
 
     @property
@@ -89,9 +88,7 @@ class Model:
         from core import Translator
 
         if not isinstance(content := self.loaded.content, Translator):
-            raise ModelError(
-                tr("{name} is attention without a model: open a checkpoint in the sidebar.", name=self.name)
-            )
+            raise ModelError("{name} is attention without a model: open a checkpoint in the sidebar.", name=self.name)
         return content
 
     @property
@@ -172,12 +169,12 @@ def model_at(path: Path) -> Model:
     try:
         facts = path.stat()
         if not stat.S_ISREG(facts.st_mode):
-            raise ModelError(tr("{path} is not a file: name a checkpoint of Headlight.", path=path))
+            raise ModelError("{path} is not a file: name a checkpoint of Headlight.", path=path)
         # By name: for an argument without one, Streamlit inspects the function's signature at every call.
         digest = _file_digest(path=str(path), mtime_ns=facts.st_mtime_ns, size=facts.st_size)
     except OSError as error:
         raise ModelError(
-            tr("There is no checkpoint to read at {path} ({error}).", path=path, error=error.strerror)
+            "There is no checkpoint to read at {path} ({error}).", path=path, error=error.strerror
         ) from error
     return _checked(path=str(path.absolute()), digest=digest, name=path.name)
 
@@ -219,12 +216,10 @@ def precision() -> "Precision":
     value: Any = os.environ.get(PRECISION_VARIABLE) or "exact"
     if value not in get_args(Precision):
         raise ModelError(
-            tr(
-                "The environment variable {variable} is {value!r}: it must be one of {values}.",
-                variable=PRECISION_VARIABLE,
-                value=value,
-                values=", ".join(get_args(Precision)),
-            )
+            "The environment variable {variable} is {value!r}: it must be one of {values}.",
+            variable=PRECISION_VARIABLE,
+            value=value,
+            values=", ".join(get_args(Precision)),
         )
     return value
 
@@ -238,18 +233,14 @@ def refusals(name: str) -> Generator[None]:
         raise ModelError(str(error)) from error
     except MemoryError as error:
         raise ModelError(
-            tr(
-                "{name} needs more memory than this machine has left: close other programs, or use a smaller model.",
-                name=name,
-            )
+            "{name} needs more memory than this machine has left: close other programs, or use a smaller model.",
+            name=name,
         ) from error
     except OSError as error:
-        raise ModelError(tr("{name} cannot be read ({error}).", name=name, error=error.strerror or error)) from error
+        raise ModelError("{name} cannot be read ({error}).", name=name, error=error.strerror or error) from error
     except Exception as error:  # whatever a hostile file raises, the page goes on
         raise ModelError(
-            tr(
-                "{name} cannot be read ({error}): it is damaged, or of no known format.",
-                name=name,
-                error=type(error).__name__,
-            )
+            "{name} cannot be read ({error}): it is damaged, or of no known format.",
+            name=name,
+            error=type(error).__name__,
         ) from error

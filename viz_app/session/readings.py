@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 import streamlit as st
 
-from viz_app.language import tr
+from viz_app.language import RefusedError
 from viz_app.session import address, model_passes
 from viz_app.session.fields import part
 from viz_app.session.models import MODEL_HASH, Model
@@ -209,12 +209,10 @@ READING_HASH: dict[str | type[Any], Callable[[Any], Any]] = {
 def _translation(model: Model, search: Search, _progress: SearchProgress) -> "Translation":
     if (parser := model.parser) is not None:
         if search.min_length:
-            raise ValueError(
-                tr(
-                    "{model} writes trees, which have no minimum length (found {length}): set it to 0 in the settings",
-                    model=model.name,
-                    length=search.min_length,
-                )
+            raise RefusedError(
+                "{model} writes trees, which have no minimum length (found {length}): set it to 0 in the settings",
+                model=model.name,
+                length=search.min_length,
             )
         return parser.as_translation(model_passes.parse(model, search.text, parser, _progress))
     return model.translator.translate(
@@ -230,11 +228,9 @@ def _translation(model: Model, search: Search, _progress: SearchProgress) -> "Tr
 @st.cache_resource(max_entries=128, show_spinner=False, hash_funcs=MODEL_HASH)
 def _forced_text(model: Model, search: Search, forced: ForcedTarget, _progress: SearchProgress) -> "ScoredText":
     if model.parser is not None:
-        raise ValueError(
-            tr(
-                "{model} writes trees, of which no token can be forced: the tree that it finds is shown instead",
-                model=model.name,
-            )
+        raise RefusedError(
+            "{model} writes trees, of which no token can be forced: the tree that it finds is shown instead",
+            model=model.name,
         )
     translator, penalty = model.translator, search.length_penalty
     if forced.target is not None:

@@ -2,7 +2,7 @@
 
 from core.analysis.sample_sentences import EVERYDAY
 from core.text.text_files import split_lines
-from viz_app.language import tr
+from viz_app.language import RefusedError
 from viz_app.session.uploaded_text import decoded
 
 MAX_SENTENCES = 500
@@ -25,14 +25,12 @@ def sentences_of(text: str) -> tuple[str, ...]:
     """
     sentences = tuple(line.strip() for line in split_lines(text) if line.strip())
     if not sentences:
-        raise ValueError(tr("there is no sentence in this text: enter one per line"))
+        raise RefusedError("there is no sentence in this text: enter one per line")
     if len(sentences) > MAX_SENTENCES:
-        raise ValueError(
-            tr(
-                "the text has {count} lines, at most {most} can be scored: shorten it",
-                count=len(sentences),
-                most=MAX_SENTENCES,
-            )
+        raise RefusedError(
+            "the text has {count} lines, at most {most} can be scored: shorten it",
+            count=len(sentences),
+            most=MAX_SENTENCES,
         )
     return sentences
 

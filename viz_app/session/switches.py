@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from core.analysis.heads.head import Head, all_heads
 from core.trace import HEAD_PATTERN
-from viz_app.language import tr
+from viz_app.language import RefusedError
 from viz_app.session.address import SWITCHED
 from viz_app.session.models import Model
 
@@ -64,21 +64,17 @@ def _parsed_gates(model: Model, text: str) -> dict[Head, float]:
     for name in map(str.strip, text.split(",") if text else ()):
         parts = _HEAD_GATE.fullmatch(name)
         if parts is None:
-            raise ValueError(
-                tr(
-                    "the address has {parameter}={name}, expected heads such as 'cross L5 H3' or 'cross L5 H3 0.5': "
-                    "all heads are on",
-                    parameter=SWITCHED.key,
-                    name=name,
-                )
+            raise RefusedError(
+                "the address has {parameter}={name}, expected heads such as 'cross L5 H3' or 'cross L5 H3 0.5': "
+                "all heads are on",
+                parameter=SWITCHED.key,
+                name=name,
             )
         if (head := heads.get(parts[1])) is None:
-            raise ValueError(
-                tr(
-                    "the address switches {name}, which {model} does not have: all heads are on",
-                    name=name,
-                    model=model.name,
-                )
+            raise RefusedError(
+                "the address switches {name}, which {model} does not have: all heads are on",
+                name=name,
+                model=model.name,
             )
         gates[head] = float(parts[2] or 0)
     return gates

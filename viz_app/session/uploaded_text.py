@@ -1,7 +1,7 @@
 """Uploaded text files, which may be anything."""
 
 from core.text.text_files import NotTextError, decode
-from viz_app.language import marked, tr
+from viz_app.language import RefusedError, marked, tr
 
 NOT_TEXT = marked("{name} is not UTF-8 text: {error}")
 TOO_LARGE = marked("{name} is larger than {most} MB: upload fewer lines")
@@ -20,13 +20,13 @@ def decoded(name: str, content: bytes, most_bytes: int, command: str = "", not_t
         ValueError: it is too large, or not UTF-8.
     """
     if len(content) > most_bytes:
-        raise ValueError(
-            tr(TOO_LARGE_HERE if command else TOO_LARGE, name=name, most=most_bytes // 2**20, command=command)
+        raise RefusedError(
+            TOO_LARGE_HERE if command else TOO_LARGE, name=name, most=most_bytes // 2**20, command=command
         )
     try:
         return decode(content, name)
     except NotTextError as error:
-        raise ValueError(tr(not_text, name=name, error=error.problem)) from error
+        raise RefusedError(not_text, name=name, error=error.problem) from error
 
 
 def check_number(name: str, count: int, most: int, command: str) -> None:
@@ -36,4 +36,4 @@ def check_number(name: str, count: int, most: int, command: str) -> None:
         ValueError: there are too many.
     """
     if count > most:
-        raise ValueError(tr(TOO_MANY, name=tr(name), count=count, most=most, command=command))
+        raise RefusedError(TOO_MANY, name=tr(name), count=count, most=most, command=command)

@@ -83,11 +83,9 @@ def copies(files: Sequence[NamedFile], folder: Path) -> list[Path]:
     """
     if len(files) > MAX_FILES:
         raise ModelError(
-            tr(
-                "These are {count} files, at most {most} are read: upload those of one checkpoint.",
-                count=len(files),
-                most=MAX_FILES,
-            )
+            "These are {count} files, at most {most} are read: upload those of one checkpoint.",
+            count=len(files),
+            most=MAX_FILES,
         )
     size, paths = 0, list[Path]()
     for number, (name, file) in enumerate(files):
@@ -103,13 +101,11 @@ def copies(files: Sequence[NamedFile], folder: Path) -> list[Path]:
                     copy.write(chunk)
         except OSError as error:
             raise ModelError(
-                tr(
-                    "{name} cannot be stored in {folder} ({error}): free disk space there, or start the app with "
-                    "TMPDIR set to another folder.",
-                    name=path.name,
-                    folder=folder.parent,
-                    error=error.strerror,
-                )
+                "{name} cannot be stored in {folder} ({error}): free disk space there, or start the app with "
+                "TMPDIR set to another folder.",
+                name=path.name,
+                folder=folder.parent,
+                error=error.strerror,
             ) from error
         paths.append(path)
     return paths
@@ -135,5 +131,5 @@ def _file_name(name: str) -> str:
     """
     last = PurePosixPath(name.replace("\\", "/")).name
     if not last.isprintable() or last in ("", "..") or len(last.encode()) > MAX_NAME_BYTES:  # a lone surrogate is not
-        raise ModelError(tr("{name!r:.60} cannot be the name of a file: rename it.", name=name))
+        raise ModelError("{name!r:.60} cannot be the name of a file: rename it.", name=name)
     return last

@@ -24,7 +24,7 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import bar_column, show_table
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import sentence_case
-from viz_app.language import marked, tr, translated
+from viz_app.language import RefusedError, marked, tr, translated
 from viz_app.session import address, python_code
 from viz_app.session.models import Model
 from viz_app.views.corpus.opened_index import OpenedIndex, index_call
@@ -137,12 +137,10 @@ def token_names(translator: Translator, head: Head, side: TokenSide, ids: list[i
     of_source = head.kind == "encoder_self" or (head.kind == "cross" and side == "key")
     size = config.vocab_size if of_source else config.target_size
     if ids and max(ids) >= size:
-        raise ValueError(
-            tr(
-                "the index has the token id {token_id}, the vocabulary {size} tokens: it belongs to another model",
-                token_id=max(ids),
-                size=size,
-            )
+        raise RefusedError(
+            "the index has the token id {token_id}, the vocabulary {size} tokens: it belongs to another model",
+            token_id=max(ids),
+            size=size,
         )
     if not of_source:
         return [readable(translator.codec.piece(token_id)) for token_id in ids]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from core.analysis.alignment.pharaoh import GoldLinks, GoldPair, Link, format_links, gold_pairs
 from core.text.text_files import split_lines
-from viz_app.language import tr, tr_count
+from viz_app.language import RefusedError, tr_count
 from viz_app.session import address
 from viz_app.session.uploaded_text import decoded
 
@@ -49,13 +49,11 @@ def given_pairs(files: Sequence[tuple[str, bytes]], pasted: str) -> list[GoldPai
     if len(files) == 3:
         return uploaded_pairs(files)
     if not pasted.strip():
-        raise ValueError(
-            tr(
-                "there are {count} of 3 files and no pasted lines: upload source, target and links, or paste lines of "
-                "source {separator} target {separator} links",
-                count=len(files),
-                separator=SEPARATOR,
-            )
+        raise RefusedError(
+            "there are {count} of 3 files and no pasted lines: upload source, target and links, or paste lines of "
+            "source {separator} target {separator} links",
+            count=len(files),
+            separator=SEPARATOR,
         )
     return pasted_pairs(pasted)
 

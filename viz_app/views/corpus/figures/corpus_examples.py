@@ -11,7 +11,7 @@ from core.analysis.tokens.words import readable
 from core.text.byte_pieces import is_special
 from core.text.tokenizer import SPACE_MARK
 from core.translator import Translator
-from viz_app.language import tr
+from viz_app.language import RefusedError, tr
 
 Mark = Literal["", "query", "key", "both"]
 
@@ -77,13 +77,11 @@ def sides(translator: Translator, sentence: IndexedSentence) -> tuple[tuple[str,
     """
     source, fed, predicted = translator.token_ids(sentence.source, sentence.target)
     if len(source) != sentence.source_length:
-        raise ValueError(
-            tr(
-                "the sentence of line {line} has {count} tokens, the index {expected}: it belongs to another model",
-                line=sentence.line,
-                count=len(source),
-                expected=sentence.source_length,
-            )
+        raise RefusedError(
+            "the sentence of line {line} has {count} tokens, the index {expected}: it belongs to another model",
+            line=sentence.line,
+            count=len(source),
+            expected=sentence.source_length,
         )
     return translator.codec.source_pieces(source), translator.codec.fed_pieces(fed), translator.codec.pieces(predicted)
 

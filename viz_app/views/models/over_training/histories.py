@@ -71,9 +71,7 @@ def training_at(path: Path) -> OpenedTraining:
         with st.spinner(tr("Opening the snapshots")), models.refusals(path.name):
             return OpenedTraining(_opened(str(path), stamp), path)
     except OSError as error:
-        raise ModelError(
-            tr("{name} cannot be read ({error}).", name=path.name, error=error.strerror or error)
-        ) from error
+        raise ModelError("{name} cannot be read ({error}).", name=path.name, error=error.strerror or error) from error
 
 
 def shipped_history(model: models.Model) -> Path | None:

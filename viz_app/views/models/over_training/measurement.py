@@ -22,7 +22,7 @@ from core.analysis.over_training.snapshot_reading import (
 )
 from core.analysis.recorded_call import Call, Given
 from core.capture import Kind
-from viz_app.language import marked, tr
+from viz_app.language import RefusedError, marked
 from viz_app.session import python_code
 from viz_app.session.jobs import Job
 from viz_app.session.map_pass import Cell, MapPass, by_layer, replayed
@@ -146,13 +146,11 @@ def _steps(history: History, search: Search, sentence: Sentence, sample: Snapsho
                 sentence.target = translation.token_ids
             length = max(len(sentence.target), len(translator.token_ids(search.text, "").source))
             if length > MAX_TOKENS:
-                raise ValueError(
-                    tr(
-                        "the sentence or its translation has {count} tokens, at most {most} are followed over a "
-                        "training run: shorten it",
-                        count=length,
-                        most=MAX_TOKENS,
-                    )
+                raise RefusedError(
+                    "the sentence or its translation has {count} tokens, at most {most} are followed over a "
+                    "training run: shorten it",
+                    count=length,
+                    most=MAX_TOKENS,
                 )
             sample.frequencies = sample.frequencies or piece_frequencies(translator.tokenizer, SHIPPED)
             if step not in sentence.readings:

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from core.files.shipped_files import shipped_checkpoint
-from viz_app.language import tr
 from viz_app.session.models import Model, ModelError, model_at
 from viz_app.session.open_models import OpenModels
 from viz_app.session.state import session_object
@@ -26,9 +25,7 @@ def parser_for(model: Model) -> "tuple[Model, Parser]":
     if SHIPPED.exists() and (parser := (shipped := model_at(SHIPPED)).parser) is not None:
         return shipped, parser
     raise ModelError(
-        tr(
-            "{model} translates, it does not parse: its vocabulary has no brackets. Open a checkpoint in the sidebar "
-            "that was trained on trees (see docs/pages/parsing.md).",
-            model=model.name,
-        )
+        "{model} translates, it does not parse: its vocabulary has no brackets. Open a checkpoint in the sidebar "
+        "that was trained on trees (see docs/pages/parsing.md).",
+        model=model.name,
     )

@@ -7,7 +7,6 @@ import numpy as np
 import streamlit as st
 
 from core.files.shipped_files import shipped_checkpoint
-from viz_app.language import tr
 from viz_app.session.models import MODEL_HASH, Model, ModelError, model_at
 
 if TYPE_CHECKING:
@@ -30,11 +29,9 @@ def reader_for(model: Model) -> "tuple[Model, LineReader]":
     if SHIPPED.exists() and (reader := (shipped := model_at(SHIPPED)).line_reader) is not None:
         return shipped, reader
     raise ModelError(
-        tr(
-            "{model} translates, it does not read pictures. Upload a checkpoint in the sidebar that was trained on "
-            "pictures (see docs/pages/picture.md).",
-            model=model.name,
-        )
+        "{model} translates, it does not read pictures. Upload a checkpoint in the sidebar that was trained on "
+        "pictures (see docs/pages/picture.md).",
+        model=model.name,
     )
 
 

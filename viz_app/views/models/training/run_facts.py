@@ -6,7 +6,7 @@ from typing import Any
 
 from core.files.runlog import LogLine
 from core.files.training_runs import steps_of_runs
-from viz_app.language import localized, tr
+from viz_app.language import ToldError, localized, tr
 
 # Settings that the page computes with, and their ranges.
 SETTINGS: dict[str, dict[str, tuple[type, float, float]]] = {
@@ -22,7 +22,7 @@ SETTINGS: dict[str, dict[str, tuple[type, float, float]]] = {
 }
 
 
-class RunRecordError(Exception):
+class RunRecordError(ToldError):
     """A run cannot be shown; the message, which the page shows, says why."""
 
 
@@ -37,25 +37,21 @@ def checked_facts(facts: Mapping[str, Any], file: str) -> dict[str, Any]:
         settings: Any = checked.setdefault(part, {})
         if not isinstance(settings, dict):
             raise RunRecordError(
-                tr(
-                    "{file} has {value!r:.40} for {name}, expected settings by name.",
-                    file=file,
-                    name=part,
-                    value=settings,
-                )
+                "{file} has {value!r:.40} for {name}, expected settings by name.",
+                file=file,
+                name=part,
+                value=settings,
             )
         for name, (kind, least, most) in names.items():
             value = settings.get(name, least)
             if type(value) not in (int, kind) or not least <= value <= most:
                 raise RunRecordError(
-                    tr(
-                        "{file} has {value!r:.40} for {name}, expected a number from {least:,} to {most:,}.",
-                        file=file,
-                        name=f"{part}.{name}",
-                        value=value,
-                        least=least,
-                        most=most,
-                    )
+                    "{file} has {value!r:.40} for {name}, expected a number from {least:,} to {most:,}.",
+                    file=file,
+                    name=f"{part}.{name}",
+                    value=value,
+                    least=least,
+                    most=most,
                 )
     return checked
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from core.files.runlog import LogLine, parse_log
 from core.files.strict_json import json_object
-from viz_app.language import tr
 from viz_app.session import model_paths, models
 from viz_app.views.models.training.run_facts import RunRecordError, checked_facts
 
@@ -85,21 +84,19 @@ def run_in(folder: Path) -> Run:
     """
     if not folder.is_dir():
         raise RunRecordError(
-            tr("There is no folder {folder}: enter the one given to `python -m train fit --run`.", folder=_name(folder))
+            "There is no folder {folder}: enter the one given to `python -m train fit --run`.", folder=_name(folder)
         )
     log, recipe = _file_in(folder, LOG), _file_in(folder, RECIPE)
     if log is None and recipe is None:
         raise RunRecordError(
-            tr(
-                "{folder} has neither log.jsonl nor recipe.json, so it is not the folder of a run: enter the one given "
-                "to `python -m train fit --run`.",
-                folder=_name(folder),
-            )
+            "{folder} has neither log.jsonl nor recipe.json, so it is not the folder of a run: enter the one given "
+            "to `python -m train fit --run`.",
+            folder=_name(folder),
         )
     try:
         facts = json_object(_content(recipe, MAX_TEXT_BYTES)) if recipe else {}
     except ValueError as error:
-        raise RunRecordError(tr("{file} cannot be read: {error}", file=_name(folder / RECIPE), error=error)) from error
+        raise RunRecordError("{file} cannot be read: {error}", file=_name(folder / RECIPE), error=error) from error
     facts = checked_facts(facts, _name(folder / RECIPE))
     age = abs(time.time() - os.path.getmtime(log)) if log else 0.0  # the clock may have been set back
     cards = [path for name, path in model_paths.entries(folder).items() if name.endswith(".md") and path.is_file()]
@@ -118,7 +115,7 @@ def card_text(run: Run) -> str:
     try:
         return _body(_content(run.card, MAX_TEXT_BYTES).decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise RunRecordError(tr("{file} cannot be read: {error}", file=_name(run.card), error=error)) from error
+        raise RunRecordError("{file} cannot be read: {error}", file=_name(run.card), error=error) from error
 
 
 def runs_in(folder: Path) -> list[Path]:
@@ -151,7 +148,7 @@ def _lines(log: Path) -> tuple[LogLine, ...]:
     try:
         return tuple(parse_log(_content(log, MAX_LOG_BYTES), _name(log)))
     except ValueError as error:
-        raise RunRecordError(tr("The log cannot be read: {error}", error=error)) from error
+        raise RunRecordError("The log cannot be read: {error}", error=error) from error
 
 
 def _body(markdown: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from core.analysis.layers.layer_cost import Cost, CostTable, from_json, grid, hardware, measure
 from core.analysis.layers.layer_types import LAYER_TYPES, Sizes
 from core.analysis.layers.path_length import PathCounts, measure_path_length
-from viz_app.language import joined, marked, tr, tr_count
+from viz_app.language import RefusedError, joined, marked, tr, tr_count
 from viz_app.session import address
 from viz_app.session.jobs import Job
 from viz_app.session.permalink import SEPARATOR
@@ -123,13 +123,11 @@ def read_address() -> Sizes | None:
         return None
     sizes = [int(size) for size in asked.split(SEPARATOR) if re.fullmatch("[0-9]{1,4}", size)]
     if len(sizes) != 4 or any(size not in offered for size, offered in zip(sizes, (NS, DS, KS, RS), strict=True)):
-        raise ValueError(
-            tr(
-                "the address has {parameter}={sizes}, expected n, d, k and r that the sliders offer, such as "
-                "64.512.3.8: the shipped measurements are shown",
-                parameter=MEASURED.key,
-                sizes=asked,
-            )
+        raise RefusedError(
+            "the address has {parameter}={sizes}, expected n, d, k and r that the sliders offer, such as "
+            "64.512.3.8: the shipped measurements are shown",
+            parameter=MEASURED.key,
+            sizes=asked,
         )
     n, d, k, r = sizes
     return Sizes(n=n, d=d, k=k, r=r)

@@ -12,7 +12,7 @@ from core.files.strict_json import json_text
 from viz_app.drawing import bertviz_scripts
 from viz_app.drawing.bertviz_scripts import BertVizView
 from viz_app.drawing.theme import Theme
-from viz_app.language import marked, tr
+from viz_app.language import RefusedError, marked
 
 VIEWS: tuple[BertVizView, ...] = (marked("Head view"), marked("Model view"))
 MAX_TOKENS = 60  # on an axis: BertViz draws a line for every pair of tokens of every head
@@ -40,12 +40,10 @@ def bertviz_page(
     if not maps:
         raise ValueError("no attention maps to draw: pass one for each layer")
     if count := too_long(maps):
-        raise ValueError(
-            tr(
-                "BertViz draws up to {most} tokens, these are {count}: shorten the sentence",
-                most=MAX_TOKENS,
-                count=count,
-            )
+        raise RefusedError(
+            "BertViz draws up to {most} tokens, these are {count}: shorten the sentence",
+            most=MAX_TOKENS,
+            count=count,
         )
     attention = [each.weights.double().round(decimals=DECIMALS)[None] for each in maps]
     names = {
