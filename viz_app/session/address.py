@@ -99,7 +99,7 @@ SECOND_HYPOTHESIS = _text("second", is_preset=True)  # counted from 1
 SECOND_TEXT = _text("second_text", is_preset=True)
 SAME_TARGET = Field("same_target", SWITCH, True)
 COMPARE_WEIGHTS = _text("compare_weights", "attention")
-COMPARE_VIEW = _one_of("compare_view", map=marked("Map"), lines=marked("Lines"))
+COMPARE_VIEW = Field("compare_view", choice({"lines": marked("Lines"), "map": marked("Map")}), "Map")
 COMPARE_HEADS = {kind: _text(f"compare_head_{kind}", is_preset=True) for kind in KINDS}
 COMPARE_LAYERS = {kind: _text(f"compare_layer_{kind}", is_preset=True) for kind in KINDS}
 # of the second side; by default those of the first side

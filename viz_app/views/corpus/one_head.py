@@ -36,7 +36,7 @@ ABOUT_BADGE = marked(
     "The strongest example shown is computed again by the model, in a pass of its own sentence alone and by the code "
     "of the page Heads. It must agree with the index to one part in a thousand."
 )
-EXAMPLES, TOKENS = "Examples", "Tokens"
+EXAMPLES, _, TOKENS = address.CORPUS_PART.codec.values
 STRONGEST = "top"
 PLACE = address.CORPUS_PLACE
 

@@ -127,8 +127,8 @@ def toolbar(model: Model) -> Search:
     """Select heads by a behaviour, two measures of all heads, or neurons of a layer."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         view = setting_segments(address.CORPUS_VIEW, tr("Show"), hide_label=True)
-        boxes = {"Heads": head_boxes, "Two measures": scatter_boxes, "Neurons": neuron_boxes}
-        return boxes[view](model)
+        boxes = head_boxes, scatter_boxes, neuron_boxes
+        return boxes[address.CORPUS_VIEW.codec.values.index(view)](model)
 
 
 def head_boxes(model: Model) -> HeadSearch:

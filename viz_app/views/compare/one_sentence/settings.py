@@ -35,7 +35,7 @@ def view_boxes() -> CompareView:
     """Select the settings of both sides."""
     kind = toolbar.kind_box()
     method = toolbar.method_box(setting=address.COMPARE_WEIGHTS)
-    view: SideView = setting_segments(address.COMPARE_VIEW, tr("View"), ("Lines", "Map"), hide_label=True)
+    view: SideView = setting_segments(address.COMPARE_VIEW, tr("View"), hide_label=True)
     return CompareView(kind, MethodChoice(method), toolbar.token_boxes(), view)
 
 

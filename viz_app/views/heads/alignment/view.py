@@ -48,7 +48,7 @@ from viz_app.views.heads.alignment.aligner_list import (
 from viz_app.views.heads.alignment.alignment_ribbons import ribbon, ribbon_cells
 from viz_app.views.heads.gold_links import LINKS, SentenceLinks
 
-TARGET = "Target words"
+TARGET, _ = address.NUMBERS_OF.codec.values
 HOW_TO_READ = marked("""
 A ribbon is as thick as the weight from a target word to a source word: summed over the pieces of the source word,
 averaged over those of the target word. The strongest ribbon of each target word is its **link**. A word's ribbons may

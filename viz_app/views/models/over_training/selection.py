@@ -14,7 +14,7 @@ from viz_app.session.state import session_object
 
 STEP = address.TRAINED_STEPS
 BASIS = address.TRAINED_ON  # read before it is drawn
-SAMPLE = "Sample"
+SAMPLE, _ = address.TRAINED_ON.codec.values
 HEAD = address.TRAINED_HEAD  # counted from 1: 3.2
 PAUSE = 1.0  # seconds that a step stays while they are played
 

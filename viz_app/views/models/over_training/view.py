@@ -40,7 +40,7 @@ from viz_app.views.models.over_training.selection import (
     selected_head,
 )
 
-ROLES, SCORE, LAYERS, TRANSLATIONS = "Roles", "Score", "Layers", "Translations"
+ROLES, SCORE, LAYERS, TRANSLATIONS, _ = address.TRAINED_VIEW.codec.values
 HOW_TO_READ = marked("""
 **Snapshots** are checkpoints of one training run, from random parameters at step 0 to the last step. Each translates
 the sentence with its own beam search; the bar above has the translation of the current checkpoint. Everything else is

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from core.images.patches import Pixels
 
 EXAMPLE = "Read me!"
-DRAWN = "Draw a text"
+DRAWN, _ = address.PICTURE_SOURCE.codec.values
 MAX_MEGABYTES = 4
 ABOUT_FILE = marked("""
 A PNG picture of one line of printed text, cut to the line: capital letters about half as high as the picture. It may be

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from core.results import Explanation, ScoredText
 
 MEAN = marked("Mean of all")
-MAP, TABLE = "Map", "Table"
+_, MAP, TABLE = address.PICTURE_VIEW.codec.values
 HOW_TO_READ = marked("""
 The encoder takes the picture as patches of 8 x 8 pixels, each projected to a vector like an embedded word; the decoder
 writes one character after the other. There is a picture for each character, from the first to the end `</s>`: the

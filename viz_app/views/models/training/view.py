@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 T = TypeVar("T", int, float)
-CURVES, RATE, SAMPLES, CARD = "Curves", "Learning rate", "Samples", "Card"
+CURVES, RATE, SAMPLES, CARD = address.TRAINING_VIEW.codec.values
 TEXTS = {
     CURVES: marked("loss, perplexity, speed and learning rate by step."),
     RATE: marked("the learning rate of these settings, and of the paper's base model."),

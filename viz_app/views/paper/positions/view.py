@@ -39,7 +39,7 @@ from viz_app.views.paper.positions.score_decomposition import (
 )
 
 ENCODING, SINUSOIDS, SIMILARITY, LEARNED, ROTATION, EXTRAPOLATION, _ = address.POSITIONS_VIEW.codec.values
-PAPER = "The paper"
+_, PAPER = address.WHOSE.codec.values
 TEXTS = {
     ENCODING: marked("a row for each position, a column for each dimension."),
     SINUSOIDS: marked("single dimensions over the positions, each a sine or cosine wave."),
