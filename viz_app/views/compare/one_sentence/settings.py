@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import streamlit as st
 
@@ -16,7 +15,7 @@ from viz_app.session.attributions import MethodChoice
 from viz_app.session.fields import Field
 from viz_app.session.readings import TokenView
 
-SideView = Literal["Lines", "Map"]
+LINES, _ = address.COMPARE_VIEW.codec.values
 SAME = "same"  # the head of the second side that is numbered as that of the first
 Layers = Mapping[int, AttentionMap]  # the maps of a side by layer
 
@@ -28,14 +27,14 @@ class CompareView:
     kind: Kind
     weights: MethodChoice
     tokens: TokenView
-    view: SideView
+    view: str
 
 
 def view_boxes() -> CompareView:
     """Select the settings of both sides."""
     kind = toolbar.kind_box()
     method = toolbar.method_box(setting=address.COMPARE_WEIGHTS)
-    view: SideView = setting_segments(address.COMPARE_VIEW, tr("View"), hide_label=True)
+    view = setting_segments(address.COMPARE_VIEW, tr("View"), hide_label=True)
     return CompareView(kind, MethodChoice(method), toolbar.token_boxes(), view)
 
 

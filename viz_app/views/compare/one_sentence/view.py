@@ -30,6 +30,7 @@ from viz_app.views.compare.one_sentence import nearest, other_side
 from viz_app.views.compare.one_sentence.figures import agreement, in_words
 from viz_app.views.compare.one_sentence.other_side import AGAINST, ComparedSide
 from viz_app.views.compare.one_sentence.settings import (
+    LINES,
     SAME,
     CompareView,
     Layers,
@@ -168,7 +169,7 @@ def one_side(
 ) -> None:
     """Draw the "first" or the "second" side."""
     theme, name, key = page_theme(), view.weights.name, f"compare_{which}_{attention.kind}"
-    if view.view == "Lines":
+    if view.view == LINES:
         payload = lines_payload(attention, [head], theme, name=name, **options)
         attention_lines(payload, attention, [head], key=key)
     else:
