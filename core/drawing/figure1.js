@@ -266,8 +266,12 @@ function stops({ drawn }) {
 function setStop(state) {
   const all = stops(state);
   const chosen = all.find(({ key }) => key === state.stop) ?? all.find(({ item }) => isChosen(state, item)) ?? all[0];
-  for (const { node } of state.drawn) node.removeAttribute("tabindex");
-  for (const each of all) each.node.setAttribute("tabindex", each === chosen ? "0" : "-1");
+  const others = new Set(state.drawn);
+  for (const each of all) {
+    each.node.setAttribute("tabindex", each === chosen ? "0" : "-1"); // without it between, the part would lose the focus
+    others.delete(each);
+  }
+  for (const { node } of others) node.removeAttribute("tabindex");
 }
 
 /** @param {State} state @param {Item} item */

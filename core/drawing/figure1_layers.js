@@ -11,7 +11,7 @@ import { tr } from "./texts.js";
 const [PAD, GAP] = [8, 7]; // within the frame, and between layers
 const LARGE = { least: 32, most: 36, gap: 4, title: 18, pad: 5 }; // maps of a layer that is not folded
 /** @type {Record<Stack, Kind[]>} */
-const IN_ORDER = { encoder: ["encoder_self"], decoder: ["decoder_self", "cross"] };
+export const IN_ORDER = { encoder: ["encoder_self"], decoder: ["decoder_self", "cross"] };
 
 /** The frame of a stack with its layers, the first one lowest. @param {Column} pile @param {Setting} setting */
 export function layers(pile, setting) {
@@ -145,13 +145,18 @@ function subLayer(pile, layer, { data }, name, draw) {
   pile.items.push({ type: "path", x: 0, y: 0, points, look: "residual", arrow: true });
 }
 
-/** @param {Column} pile @param {number} layer @param {Setting} setting @param {Kind} kind */
-function attention(pile, layer, { data }, kind) {
-  const titles = {
+/** @param {Kind} kind */
+export function attentionName(kind) {
+  return {
     encoder_self: tr("Multi-head attention"),
     decoder_self: tr("Masked multi-head attention"),
     cross: tr("Multi-head cross-attention"),
-  };
+  }[kind];
+}
+
+/** @param {Column} pile @param {number} layer @param {Setting} setting @param {Kind} kind */
+function attention(pile, layer, { data }, kind) {
+  const text = attentionName(kind);
   const { heads, drawn, dK } = data.model[pile.stack];
   const [x, width] = room(pile);
   const inner = width - 2 * LARGE.pad;
@@ -163,8 +168,8 @@ function attention(pile, layer, { data }, kind) {
   const side = fits(across);
   const height = LARGE.title + rows * (side + LARGE.gap) + LARGE.pad - 2;
   pile.top -= height;
-  const note = fitting(pile, titles[kind], `${heads} \u00d7 ${dK}`, width);
-  pile.items.push({ type: "box", x, y: pile.top, width, height, look: "attention", text: titles[kind], note });
+  const note = fitting(pile, text, `${heads} \u00d7 ${dK}`, width);
+  pile.items.push({ type: "box", x, y: pile.top, width, height, look: "attention", text, note });
   const start = x + (width - across * (side + LARGE.gap) + LARGE.gap) / 2;
   for (let head = 0; head < drawn; head++) {
     const [row, column] = [Math.floor(head / across), head % across];

@@ -4,7 +4,7 @@
 /** @import { Column, Item, Setting } from "./figure1_parts.js" */
 /** @import { Figure1Data, Stack } from "./types" */
 
-import { layers } from "./figure1_layers.js";
+import { IN_ORDER, attentionName, layers } from "./figure1_layers.js";
 import { GUTTERS, LINE, RESIDUAL, THUMB, box, flow, normName, room, textWidth, title, words } from "./figure1_parts.js";
 import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
@@ -47,7 +47,10 @@ export function layoutFigure(data, width, open, measure) {
     return oneColumn(pile("encoder", left, most, 1, 0), pile("decoder", left, most, 1, 0), width, data);
   }
   const line = (/** @type {number} */ heads) => heads * (thumb + THUMB.gap) - THUMB.gap;
-  const [first, second] = [sides + line(encoder.drawn), sides + 2 * line(decoder.drawn) + THUMB.kinds];
+  const least = (/** @type {Stack} */ stack) =>
+    Math.max(...IN_ORDER[stack].map((kind) => measure({ spans: [[attentionName(kind), ""]] }) + 18));
+  const first = sides + Math.max(line(encoder.drawn), least("encoder"));
+  const second = sides + Math.max(2 * line(decoder.drawn) + THUMB.kinds, least("decoder"));
   const left = Math.max(0, (width - first - second - BETWEEN) / 2);
   const right = left + first + BETWEEN;
   return sideBySide(

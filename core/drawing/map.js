@@ -232,9 +232,16 @@ function spokenName({ data, parts }, axis, index) {
   return name ? `${text}, ${name}` : text;
 }
 
-/** Write as many words as there is room for; the others appear while they are pointed at. @param {MapState} state */
+/**
+ * Write as many words as there is room for; the others appear while they are pointed at. Above the columns they lie
+ * where the longest has room.
+ * @param {MapState} state
+ */
 function thin({ cells, words, predicted, shares, size }) {
   const pitch = { query: cells.clientHeight / size.query, key: cells.clientWidth / size.key };
+  const texts = /** @type {HTMLElement[]} */ (words.key.map((node) => node.firstElementChild));
+  const longest = Math.max(...texts.map(({ offsetWidth, offsetHeight }) => Math.max(offsetWidth, offsetHeight)));
+  words.key[0]?.parentElement?.classList.toggle("lying", longest + 4 < pitch.key);
   for (const axis of AXES) {
     const step = Math.ceil(WORD_PITCH / pitch[axis]);
     const lists = axis === "query" ? [words.query, predicted, shares] : [words.key];

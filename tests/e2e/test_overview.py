@@ -33,9 +33,15 @@ def test_a_step_is_chosen_without_the_server(page: Page, app: str) -> None:
 
 def test_a_word_of_the_translation_is_selected_on_the_page(page: Page, app: str) -> None:
     open_page(page, f"{app}/{ADDRESS}")
-    page.locator(".figure1 .source").first.click()
+    word = page.locator(".figure1 .source").first
+    word.click()
     expect(page.locator(".figure1 .source.on")).to_have_count(1)
     expect(page).to_have_url(re.compile(r"word=source\.1"))
+    wait_until_idle(page)
+    page.keyboard.press("Enter")
+    expect(page.locator(".figure1 .source.on")).to_have_count(0)
+    wait_until_idle(page)
+    expect(word).to_be_focused()
 
 
 def test_a_head_opens_in_place_and_back_returns(page: Page, app: str) -> None:
@@ -62,6 +68,7 @@ def test_arrow_keys_lead_from_part_to_part_and_enter_opens(page: Page, app: str)
     expect(page.get_by_role("link", name="Positional encoding").first).to_be_focused()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/positions"))
+    expect(page.get_by_role("main")).to_be_focused()
 
 
 def test_layers_fold_and_all_have_their_sub_layers(page: Page, app: str) -> None:

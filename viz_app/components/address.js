@@ -39,6 +39,7 @@ export function keep(name, value, about) {
  * @param {string} address Relative to the app's.
  */
 export function openAddress(address) {
+  document.querySelector("main")?.focus({ preventScroll: true }); // what was followed goes with its page
   window.history.pushState(null, "", address);
   window.dispatchEvent(new PopStateEvent("popstate", { state: null })); // Streamlit shows the address that is current
 }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # pandas takes half a second to import: pictures are drawn be
     from core.analysis.declaration import Columns
 
 NOTHING = "\u2013"  # in a cell without a value
+HEAD, ROW = 38, 35  # pixels: the titles with the border, and a row
 
 
 def decimals(digits: int) -> dict[str, Any]:
@@ -47,8 +48,11 @@ def show_table(
 
     Args:
         columns: the configuration of the columns that are shown, in order; None for all.
+        options: of `st.dataframe`; with few rows a table is lower than its height.
     """
     table = _frame(table)
+    if isinstance(height := options.get("height"), int):
+        options["height"] = min(height, HEAD + options.get("row_height", ROW) * len(table))
     if columns is not None:
         options |= {"column_order": list(columns), "column_config": columns}
     titles = {name: title for name in map(str, table.columns) if (title := tr(name)) != name}

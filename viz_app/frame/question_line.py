@@ -12,6 +12,7 @@ from viz_app.language import quoted, tr
 from viz_app.page_list import VIEWS, View
 from viz_app.session import readings
 from viz_app.session.readings import Reading
+from viz_app.session.state import session_object
 
 MOST_LEFT_OUT = 2  # words that are asked about; all are marked
 LONGEST = 24  # characters of a word
@@ -55,6 +56,7 @@ def questions(reading: Reading) -> Iterator[Question]:
     from core.analysis.word_scores.least_probable import least_probable_token
     from viz_app.drawing.head_names import head_title
     from viz_app.session import selected_pair
+    from viz_app.session.chosen_heads import ShownHeads
     from viz_app.session.questions import ask_where, ask_which_head, ask_why, ask_why_there
 
     def name(tokens: tuple[str, ...], group: range) -> str:
@@ -68,7 +70,8 @@ def questions(reading: Reading) -> Iterator[Question]:
         texts = {"query": quoted_word(found.query_text), "key": quoted_word(found.key_text)}
         text = tr("Which head links {query} and {key}?", **texts)
         yield Question("head", text, ("heads", "corpus"), partial(ask_which_head, reading, found))
-        first = found.heads[0].head
+        opened = session_object(ShownHeads).first_head(reading.model.digest)
+        first = opened if opened is not None and opened.kind == pair.kind else found.heads[0].head
         weights = explanation.maps[first.kind][first.layer].weights[first.head]
         cell = max(product(pair.rows, pair.keys), key=lambda each: float(weights[each]))
         text = tr("Why does {head} look from {query} at {key}?", head=head_title(first), **texts)

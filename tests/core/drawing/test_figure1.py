@@ -173,6 +173,8 @@ def test_every_layer_and_head_is_drawn_within_the_page(name: str, length: int) -
                 assert item["x"] >= 0, (width, item)
                 assert item["x"] + item["width"] <= width + 1, (width, item)
                 assert 0 <= item["y"] <= layout["height"]
+                if width > 1000 and item.get("look") == "attention":
+                    assert 7 * len(item["text"]) < item["width"], "its title sticks out"
             words = [(each["side"], each["index"]) for each in items if each["type"] == "word"]
             assert len(words) == len(set(words)) == 3 * length
             memories = [each for each in items if each.get("look") == "memory" and each.get("arrow")]

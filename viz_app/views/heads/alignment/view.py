@@ -287,8 +287,7 @@ def numbers(reading: Reading, alignment: WordAlignment) -> None:
             ),
             "linked_to": st.column_config.TextColumn(tr("Linked to"), help=tr("The target words linked to it.")),
         }
-    rows = len(alignment.target if view == TARGET else alignment.source)
-    show_table(table, height="content" if rows < 16 else 420, column_config=columns)
+    show_table(table, height=420, column_config=columns)
 
 
 sentence()

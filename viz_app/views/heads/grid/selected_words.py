@@ -44,7 +44,7 @@ def draw_table(heads: Sequence[tuple[AttentionMap, int]], axis: Axis, indices: S
     st.markdown(f"**{title(axis, len(indices))}**: {named}", help=tr(ABOUT))
     table = combined_table(heads, axis, indices, name)
     config = {column: number_column(column, 3) for column in table.columns[1:]}
-    show_table(table, height=min(420, 38 + 35 * len(table)), column_config=config)
+    show_table(table, height=420, column_config=config)
 
 
 def title(axis: Axis, count: int) -> str:

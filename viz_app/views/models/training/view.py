@@ -280,7 +280,7 @@ def with_table(chart: str, call: Call, name: str) -> None:
     """Draw the numbers behind a chart, given by its key, which are the result of a call, and offer both as files."""
     table: Columns = call.run()
     with st.expander(tr("Numbers")):
-        show_table(table, height=min(420, 40 + 35 * len(table["step"])))
+        show_table(table, height=420)
     downloads(
         name,
         chart,

@@ -57,7 +57,7 @@ def options(**first: Any) -> dict[str, Any]:
         "source": st.column_config.TextColumn(tr("Source"), width="medium"),
         "translation": st.column_config.TextColumn(tr("Translation"), width="medium"),
     }
-    return {"height": 560, "columns": columns}
+    return {"height": 560, "row_height": 66, "columns": columns}  # so high that texts wrap
 
 
 FORM = LinesForm(

@@ -48,7 +48,7 @@ useless. The encoder has mixed in neighbours, so the entry of a token is for thi
 """)
 KEYS = ("contributions", "contributions-heads", "contributions-source", "contributions-prefix")
 TITLES = (
-    marked("**By layer and part**: a click opens the strongest head"),
+    marked("**By layer and part**"),
     marked("**By head**: click one to open it below"),
     marked("**By source token**, through cross-attention: click a cell to open its strongest head"),
     marked("**By prefix token**, through self-attention: click a cell to open its strongest head"),
@@ -79,7 +79,7 @@ def page(reading: Reading) -> None:
         table = None if number else lambda: recorded.then("table")
         downloads(key, key, title=translated(shown.title), call=table)
 
-    left, right = st.container(key="side-by-side").columns([4, 7], gap="medium")
+    left, right = st.container(key="side-by-side").columns([3, 7], gap="medium")
     with left:
         draw(0)
     with right:
@@ -136,7 +136,7 @@ def one_head(reading: Reading, split: Call, head: Head) -> None:
     table: Columns = recorded.run()
     show_table(
         table,
-        height=min(420, 38 + 35 * len(table["token"])),
+        height=420,
         column_config={
             "token": st.column_config.TextColumn(tr("Attends to"), width=90),
             "weight": bar_column(tr("Weight"), 3, width=90),

@@ -75,7 +75,7 @@ def one_cell(recorded: Call, row: int, level: int) -> None:
     table = lens.cell_table(row, level)
     show_table(
         table,
-        height=38 + 35 * len(table["token"]),
+        height="content",
         column_config={
             "token": st.column_config.TextColumn(tr("Token")),
             "probability": bar_column(tr("Probability"), 3),

@@ -117,6 +117,18 @@ def test_the_first_head_of_two_words_is_asked_about(start: Start) -> None:
     assert float(own[score.query, score.key]) == max(float(own[query, key]) for query in groups[3] for key in groups[1])
 
 
+def test_the_open_head_is_asked_about_where_it_may_link_the_words(start: Start) -> None:
+    app = opened(start(text=TEXT, beam_size="1", kind="encoder_self", heads_encoder_self="L1 H3"), "heads")
+    source, target = map(
+        text_word_groups, (reading(app).explain().source_tokens, reading(app).explain().predicted_tokens)
+    )
+    for other, name in ((("source", source[1]), "Encoder L1 H3"), (("target", target[0]), "Cross ")):
+        words = SelectedWords(reading(app).identity, (("source", source[3]), other))
+        state_of(app, Current).words = words
+        healthy(app.run())
+        assert app.button(key="ask_there").label.startswith(f"Why does {name}")
+
+
 def test_the_script_writes_the_table(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(python_code, "is_on_this_machine", lambda: True)
     app = opened(start(text="A dog runs.", beam_size="1"), "score_components")
