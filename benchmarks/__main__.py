@@ -55,6 +55,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "generation": Benchmark(("-m", "benchmarks.generation"), ("--number", "2", "--rounds", "1"), has_ratios=False),
     "scaling": Benchmark(("-m", "benchmarks.scaling")),
     "training": Benchmark(("-m", "benchmarks.training")),
+    "lab": Benchmark(("-m", "benchmarks.lab"), ("--seeds", "1"), has_ratios=False),
     "gpu": Benchmark(("-m", "benchmarks.gpu"), has_ratios=False),
     "loader": Benchmark(("-m", "benchmarks.loader")),
     "prepare": Benchmark(("-m", "benchmarks.prepare")),

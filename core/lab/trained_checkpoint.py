@@ -41,7 +41,13 @@ def checkpoint_of(training: Training) -> Checkpoint:
         "steps": training.done,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "torch": torch.__version__,
-        "recipe": {"steps": training.done, "warmup": size.warmup, "rate_scale": 1.0, "batch_pairs": size.batch_size},
+        "recipe": {
+            "steps": training.done,
+            "warmup": size.warmup,
+            "rate_scale": 1.0,
+            "label_smoothing": 0.0 if "no_smoothing" in names else 0.1,
+            "batch_pairs": size.batch_size,
+        },
         "manifest": {"text_normalization": text_normalization.VERSION},
         "scores": [
             {

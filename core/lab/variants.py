@@ -219,7 +219,7 @@ VARIANTS = {
             title=marked("No division by the root of d_k"),
             section="3.2.1",
             says=marked("For large d_k products grow large and push the softmax to where its gradients are tiny."),
-            predicted=marked("Narrow heads hardly need it. At d_k 256 each first weight is nearly 0 or 1."),
+            predicted=marked("Most weights begin near 0 or 1, the more so in wider heads: it learns more slowly."),
             parts={"scaled_dot_product_attention": unscaled_attention},
         ),
         Variant(
