@@ -14,6 +14,7 @@ from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
 
 HERE = Path(__file__).parent
 SENTENCE = "A little girl in a pink dress is climbing up a set of stairs."
+TRAINED = {"build_one": {"lab_part": "no_causal_mask", "lab_steps": "200"}}  # settings of a training to be finished
 
 
 def main() -> None:
@@ -51,10 +52,20 @@ def take(browser: Browser, address: str, name: str, arguments: argparse.Namespac
     scheme = "dark" if arguments.dark else "light"
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme, device_scale_factor=scale)
     query = urlencode(
-        [("tour", "off"), ("text", arguments.text), *(setting.split("=", 1) for setting in arguments.setting)]
+        [
+            ("tour", "off"),
+            ("text", arguments.text),
+            *TRAINED.get(name, {}).items(),
+            *(setting.split("=", 1) for setting in arguments.setting),
+        ]
     )
     page.goto(f"{address}/{'' if name == VIEWS[0].name else name}?{query}")
     wait_until_still(page)
+    if name in TRAINED:
+        page.get_by_role("button", name="Start").click()
+        page.get_by_role("button", name="Pause").wait_for()
+        page.get_by_role("button", name="Pause").wait_for(state="detached", timeout=600_000)
+        wait_until_still(page)
     if arguments.whole:
         tall = page.locator(".stMain").evaluate("main => main.scrollHeight")
         page.set_viewport_size({"width": width, "height": max(height, tall)})

@@ -111,6 +111,7 @@ PAGES = (
             View("why", "paper/table1", marked("Table 1"), ANY, has_sentence=False),
             View("table_2", "paper/table2", marked("Table 2"), ANY, has_sentence=False),
             View("table_3", "paper/table3", marked("Table 3"), ANY, has_sentence=False),
+            View("build_one", "paper/build_one", marked("Build one"), ANY, has_sentence=False),
         ),
     ),
     AppPage(

@@ -211,6 +211,12 @@ MEASURED = _text("measured", "")
 # Table 3
 TABLE_3_VIEW = _one_of("table_3_view", table=marked("Table"), perplexity=marked("Perplexity"), bleu="BLEU")
 
+# Build one
+LAB_TASK, LAB_PART = _same("lab_task", "reverse", "copy", "sort", "dates", "own"), _text("lab_part", "paper")
+LAB_SIZE, LAB_UNIT = _same("lab_size", "two", "one", "six", "paper", "wide"), _same("lab_unit", "words", "characters")
+LAB_STEPS, LAB_SEED = Field("lab_steps", INTEGER, 600), Field("lab_seed", INTEGER, 1)
+LAB_HEAD = _text("lab_head", "")
+
 # Training, Over training
 TRAINING_VIEW = _one_of(
     "training_view",

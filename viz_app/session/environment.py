@@ -11,6 +11,7 @@ FRAMES_VARIABLE = "HEADLIGHT_FRAME_ANCESTORS"  # origins of pages that may frame
 UPLOAD_VARIABLE = "HEADLIGHT_UPLOAD_MB"  # most megabytes of an upload
 FOLDERS_VARIABLE = "HEADLIGHT_FOLDERS"  # folders from which visitors may open checkpoints, separated as in PATH
 MEMORY_VARIABLE = "HEADLIGHT_MEMORY_MB"  # most megabytes of models, their results and passes
+LAB_VARIABLE = "HEADLIGHT_LAB"  # whether visitors may train models: on or off
 
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")  # as in a `Host` header
 DEFAULT_UPLOAD_MB, MAX_UPLOAD_MB = 400, 100_000
@@ -61,6 +62,17 @@ def memory_megabytes() -> int | None:
     return _number(MEMORY_VARIABLE, 1, MAX_MEMORY_MB, "megabytes") if os.environ.get(MEMORY_VARIABLE) else None
 
 
+def has_lab() -> bool:
+    """Return whether visitors may train models.
+
+    Raises:
+        SettingError: it is neither on nor off.
+    """
+    if (text := os.environ.get(LAB_VARIABLE) or "on") not in ("on", "off"):
+        raise SettingError(f"The environment variable {LAB_VARIABLE} is {text!r}: it must be on or off.")
+    return text == "on"
+
+
 def model_folders() -> list[Path]:
     """Return the folders of `HEADLIGHT_FOLDERS` that exist, without links; none by default."""
     return [Path(os.path.realpath(folder)) for folder in _named_folders() if os.path.isdir(folder)]
@@ -83,7 +95,7 @@ def check_settings() -> None:
     Raises:
         SettingError: one has an impossible value.
     """
-    for read in (allowed_hosts, frame_ancestors, upload_megabytes, memory_megabytes):
+    for read in (allowed_hosts, frame_ancestors, upload_megabytes, memory_megabytes, has_lab):
         read()
     for folder in _named_folders():
         if not os.path.isdir(folder):
