@@ -5,6 +5,6 @@ from viz_app.components.component import component_beside
 _component = component_beside(__file__)
 
 
-def copy_link(key: str = "copy_link") -> None:
+def copy_link() -> None:
     """Draw the button, which needs no data, as the browser knows its own address."""
-    _component(data=None, key=key, width="stretch")
+    _component(data=None, key="copy_link", width="stretch")

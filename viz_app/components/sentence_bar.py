@@ -79,7 +79,6 @@ def sentence_bar(
     explanation: Explanation,
     on_words: Callable[[Sequence[WordSelection]], None],
     on_translation: Callable[[int], None],
-    key: str = KEY,
 ) -> None:
     """Draw the bar on the page.
 
@@ -89,18 +88,18 @@ def sentence_bar(
     """
 
     def clicked() -> None:
-        words = selected_words(st.session_state[key].get("words"), explanation)
+        words = selected_words(st.session_state[KEY].get("words"), explanation)
         if words is not None:
             on_words(words)
 
     offered = dict(payload["translations"])
 
     def chosen() -> None:
-        index = st.session_state[key].get("translation")
+        index = st.session_state[KEY].get("translation")
         if type(index) is int and index in offered:
             on_translation(index)
 
-    _component(data=payload, key=key, on_words_change=clicked, on_translation_change=chosen, on_theme_change=listening)
+    _component(data=payload, key=KEY, on_words_change=clicked, on_translation_change=chosen, on_theme_change=listening)
 
 
 def selected_words(value: object, explanation: Explanation) -> list[WordSelection] | None:

@@ -103,11 +103,9 @@ def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequ
     return f'<p class="token-text"{_TURNED[line]}>{"".join(spans)}</p>'
 
 
-def effects_figure(
-    effects: Mapping[Head, float], importance: Mapping[Head, float], theme: Theme, height: int = 420
-) -> go.Figure:
+def effects_figure(effects: Mapping[Head, float], importance: Mapping[Head, float], theme: Theme) -> go.Figure:
     """Plot the effect of turning each head off over its gradient importance."""
-    figure = empty_figure(theme, height, (64, 36, 12, 48))
+    figure = empty_figure(theme, 420, (64, 36, 12, 48))
     with_layout(
         figure,
         showlegend=True,

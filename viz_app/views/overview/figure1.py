@@ -43,9 +43,9 @@ def figure1_content(explanation: Explanation, config: TransformerConfig) -> dict
     }
 
 
-def figure1(data: dict[str, Any], key: str = KEY) -> None:
+def figure1(data: dict[str, Any]) -> None:
     """Draw the figure on the page, see `figure1_payload`."""
-    _component(data=data, key=key)
+    _component(data=data, key=KEY)
 
 
 def _word_names(side: Side, tokens: tuple[str, ...]) -> list[str]:

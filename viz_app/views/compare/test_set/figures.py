@@ -12,11 +12,9 @@ from viz_app.drawing.theme import SMALL, Theme
 from viz_app.language import tr
 
 
-def sentences_figure(
-    lines: Sequence[TranslatedPair], names: tuple[str, str], theme: Theme, height: int = 420
-) -> go.Figure:
+def sentences_figure(lines: Sequence[TranslatedPair], names: tuple[str, str], theme: Theme) -> go.Figure:
     """Plot each sentence: chrF of the first model to the right, of the second upwards; a dotted line where equal."""
-    figure = empty_figure(theme, height, (52, 28, 12, 44))
+    figure = empty_figure(theme, 420, (52, 28, 12, 44))
     figure.add_scatter(
         x=[0, 100],
         y=[0, 100],

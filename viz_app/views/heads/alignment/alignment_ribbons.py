@@ -17,18 +17,16 @@ from viz_app.session.readings import Reading
 
 DECIMALS = 3
 MIN_WEIGHT = 0.01  # thinner ribbons are invisible
+HEIGHT = 640  # in pixels; more words than fit scroll
 
 _component = component_beside(__file__)
 
 
-def ribbon_payload(
-    alignment: WordAlignment, gold: GoldLinks, shares: Sequence[float] = (), height: int = 640
-) -> dict[str, Any]:
+def ribbon_payload(alignment: WordAlignment, gold: GoldLinks, shares: Sequence[float] = ()) -> dict[str, Any]:
     """Return the data of an alignment, see `Data` in alignment_ribbons.js.
 
     The thickness of a ribbon at its target word is its weight. The ribbons of a source word whose weights sum to more
-    than 1 are scaled to fit. `shares` are those of each target word from the source, from 0 to 1, if known; more words
-    than fit the height, in pixels, scroll.
+    than 1 are scaled to fit. `shares` are those of each target word from the source, from 0 to 1, if known.
 
     Raises:
         ValueError: the number of shares is not that of target words.
@@ -51,7 +49,7 @@ def ribbon_payload(
             if weight >= MIN_WEIGHT
         ],
         "gold": [[*link, link in gold.sure, link in alignment.links] for link in sorted(gold.possible)],
-        "height": height,
+        "height": HEIGHT,
     }
 
 
@@ -61,13 +59,12 @@ def ribbon(
     on_link: Callable[[Link], None],
     *,
     shares: Sequence[float] = (),
-    key: str = "ribbon",
 ) -> None:
     """Draw the alignment; `on_link` is called with a source and a target word clicked one after the other."""
     draw(
         _component,
         ribbon_payload(alignment, gold, shares),
-        key,
+        "ribbon",
         "link",
         lambda value: clicked_link(value, alignment),
         on_link,

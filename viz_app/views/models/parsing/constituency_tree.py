@@ -38,14 +38,12 @@ def clicked_node(value: object, tree: Tree) -> int | None:
     )
 
 
-def tree_drawing(
-    tree: Tree, on_click: Callable[[int], None], *, selected: int, weights: Sequence[float], key: str = "tree"
-) -> None:
+def tree_drawing(tree: Tree, on_click: Callable[[int], None], *, selected: int, weights: Sequence[float]) -> None:
     """Draw the tree on the page, see `tree_payload`; `on_click` gets the clicked node before the page runs again."""
     draw(
         _component,
         tree_payload(tree, selected, weights),
-        key,
+        "tree",
         "node",
         lambda value: clicked_node(value, tree),
         on_click,

@@ -46,6 +46,6 @@ def _panel(panel: LinePanel, theme: Theme, head: Callable[[int, int], str]) -> d
     }
 
 
-def appendix_figure(payload: dict[str, Any], key: str = KEY) -> None:
+def appendix_figure(payload: dict[str, Any]) -> None:
     """Draw the figure on the page."""
-    _component(data=payload, key=key)
+    _component(data=payload, key=KEY)

@@ -29,11 +29,9 @@ def fan_payload(rows: Sequence[FanRow], target: Sequence[int]) -> dict[str, Any]
     }
 
 
-def sample_fan(
-    rows: Sequence[FanRow], target: Sequence[int], on_click: Callable[[FanRow], None], key: str = "sample_fan"
-) -> None:
+def sample_fan(rows: Sequence[FanRow], target: Sequence[int], on_click: Callable[[FanRow], None]) -> None:
     """Draw the fan, see `fan_payload`; `on_click` is called with the clicked row before the page runs again."""
-    draw(_component, fan_payload(rows, target), key, "row", lambda value: clicked_row(value, rows), on_click)
+    draw(_component, fan_payload(rows, target), "sample_fan", "row", lambda value: clicked_row(value, rows), on_click)
 
 
 def clicked_row(value: object, rows: Sequence[FanRow]) -> FanRow | None:

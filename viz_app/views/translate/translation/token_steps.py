@@ -102,7 +102,6 @@ def token_steps(
     problem: tuple[int, str, str] | None = None,
     forbidden: Set[tuple[int, str]] = frozenset(),
     kept: Sequence[KeptTokens] | None = None,
-    key: str = KEY,
 ) -> None:
     """Draw the translation, see `steps_payload`.
 
@@ -112,19 +111,19 @@ def token_steps(
     payload = steps_payload(explanation, num_forced, step, problem, forbidden, kept)
 
     def asked() -> None:
-        value = chosen_option(st.session_state[key].get("why"), explanation)
+        value = chosen_option(st.session_state[KEY].get("why"), explanation)
         if value is not None and not value[2]:
             on_doubt(value[:2])
 
     def banned() -> None:
-        value = chosen_option(st.session_state[key].get("forbid"), explanation)
+        value = chosen_option(st.session_state[KEY].get("forbid"), explanation)
         if value is not None and not value[2] and value[1] == explanation.predicted_tokens[value[0]]:
             on_ban(value[0])
 
     draw(
         _component,
         payload,
-        key,
+        KEY,
         "choice",
         lambda value: chosen_option(value, explanation),
         on_choice,
