@@ -19,6 +19,7 @@ from browser import GRID, SUBJECTS, heads_page, settle, waited
 from playwright.sync_api import Page, sync_playwright
 
 from core import Translator
+from core.analysis.heads.mean_and_maximum import with_combined
 from core.analysis.tokens.words import merge_words, without_special_tokens
 from viz_app.components.attention_map import map_payload
 from viz_app.components.head_grid import grid_payload
@@ -26,7 +27,7 @@ from viz_app.components.sentence_bar import sentence_payload
 from viz_app.drawing.theme import LIGHT
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium
 from viz_app.server.serving import set_threads
-from viz_app.session.chosen_heads import default_head, with_combined
+from viz_app.session.chosen_heads import default_head
 from viz_app.session.models import ROOT, shipped_path
 from viz_app.session.readings import Search
 

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, Literal
 
 from core.capture import AttentionMap, KindMaps
-from core.files.tabular import Tabular
+from core.files.tabular import Tabular, stacked
 from core.text.sentences import missing_sentences
 from core.trace import Kind
 
@@ -169,10 +169,8 @@ class Explanation(Tabular):
         return WIDGETS["explanation_html"](self)
 
     def table(self) -> dict[str, list[Any]]:
-        """A row for each weight, see `AttentionMap.table`; in the encoder `predicted` is empty."""
-        tables = [each.table() for each in chain(*self.maps.values())]
-        rows = [{"predicted": [""] * len(each["weight"])} | each for each in tables]
-        return {name: [*chain(*(each[name] for each in rows))] for name in (tables[-1] if tables else ())}
+        """A row for each weight, see `AttentionMap.table`; in the encoder `predicted` is None."""
+        return stacked([each.table() for each in chain(*self.maps.values())])
 
     def show(self, head: tuple[Kind, int, int] | None = None, view: Literal["Lines", "Map", "Table"] = "Lines") -> Any:
         """Draw the heads in a notebook, as a `core.notebook.HeadView`.

@@ -2,14 +2,19 @@
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from functools import cache
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor
 
 from core.analysis.correlation import spearman
 from core.analysis.declaration import Columns
+from core.files.shipped_files import shipped_folder
 from core.model import Transformer, sinusoidal_encoding
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Measure = Literal["dot", "cosine", "distance"]
 
@@ -138,3 +143,13 @@ def distance_columns(learned: Tensor) -> Columns:
     _, sinusoidal, _ = similarity_by_distance(sinusoidal_encoding(*learned.shape))
     names = ("distance", "learned_least", "learned_mean", "learned_most", "sinusoidal")
     return dict(zip(names, (list(range(len(learned))), least, mean, most, sinusoidal.tolist()), strict=True))
+
+
+@cache
+def extrapolation_table() -> "pd.DataFrame":
+    """Return what `docs/measurements/extrapolation.py` measured: the share of `exact` answers by `preset`, `seed` and
+    number of `letters`, and whether there were texts of this length `in_training`.
+    """
+    import pandas as pd
+
+    return pd.read_csv(shipped_folder("docs/measurements") / "extrapolation.csv")

@@ -7,6 +7,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+def stacked(tables: Sequence[Mapping[str, Sequence[Any]]]) -> dict[str, list[Any]]:
+    """Tables one below another; where one lacks a column, it is None."""
+    rows = [(each, len(next(iter(each.values())))) for each in tables]
+    names = dict.fromkeys(name for each in tables for name in each)
+    return {name: [value for each, count in rows for value in each.get(name, [None] * count)] for name in names}
+
+
 class Tabular:
     """A result with a table. Only `to_frame` imports pandas."""
 

@@ -2,7 +2,9 @@
 patches.
 """
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,10 +14,12 @@ from core.decoding.text_codec import PassIds
 from core.files.budget import MAX_PATCHES
 from core.images.patches import Pixels, patch_name, to_patches
 from core.results import Explanation, ScoredText
+from core.text.tokenizer import SPACE_MARK
 from core.translator import Translator
 
 BEAM_SIZE = 4
 LENGTH_PENALTY = 0.6
+SPACE = "\u2423"  # stands for a space
 BATCH_PATCHES = 4096  # of a batch, padding included
 
 
@@ -130,3 +134,24 @@ class LineReader:
     def _limit(self, patches: Tensor) -> int:
         """Largest number of tokens of a text, `</s>` included: one for every patch, and some more."""
         return self.translator.limits.fit(len(patches) + 3) - 1
+
+
+def shown_character(token: str) -> str:
+    """Return a character for display, with a visible mark for a space."""
+    return SPACE if token == SPACE_MARK else token
+
+
+def attention_table(explanation: Explanation) -> dict[str, list[Any]]:
+    """Return a row for each character, layer, head and patch; all are counted from 0."""
+    places = [tuple(int(part) - 1 for part in name.split(".")) for name in explanation.source_tokens]
+    rows = [
+        (position, shown_character(character), math.exp(log_prob), each.layer, head, row, column, weight)
+        for position, (character, log_prob) in enumerate(
+            zip(explanation.predicted_tokens, explanation.log_probs, strict=True)
+        )
+        for each in explanation.maps["cross"]
+        for head in range(each.num_heads)
+        for (column, row), weight in zip(places, each.weights[head, position].tolist(), strict=True)
+    ]
+    names = ("position", "character", "probability", "layer", "head", "patch_row", "patch_column", "weight")
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}

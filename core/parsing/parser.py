@@ -7,14 +7,16 @@ renormalised, so hypotheses are ranked by the probabilities that the model assig
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from core.decoding import Hypothesis, NextLogits, Progress, SearchOptions, beam_search, beam_steps, run_search
 from core.decoding.text_codec import PassIds
+from core.files.tabular import Tabular
 from core.parsing.treebank_words import escape_brackets, treebank_words
-from core.parsing.trees import Tree, restore, tag_of
+from core.parsing.trees import Tree, constituents, restore, tag_of
 from core.results import Translation
 from core.text.sentences import naming_sentence
 from core.text.tokenizer import SPACE_MARK, Tokenizer
@@ -170,7 +172,7 @@ def _with_token(prefix: Prefix, token_id: int, brackets: Brackets, eos_id: int) 
 
 
 @dataclass(frozen=True)
-class Parse:
+class Parse(Tabular):
     """A sentence and its tree.
 
     Attributes:
@@ -197,6 +199,19 @@ class Parse:
     def log_prob(self) -> float:
         """Log-probability of the whole tree given its words, in nats."""
         return sum(self.token_log_probs)
+
+    def table(self) -> dict[str, list[Any]]:
+        """A row for each pair of brackets, with their log-probabilities; words are counted from 1."""
+        spans = constituents(self.tree)
+        return {
+            "label": [each.label for each in spans],
+            "depth": [each.depth for each in spans],
+            "first_word": [each.start + 1 for each in spans],
+            "last_word": [each.end for each in spans],
+            "text": [" ".join(self.words[each.start : each.end]) for each in spans],
+            "opening_log_prob": [self.token_log_probs[self.positions[each.opened]] for each in spans],
+            "closing_log_prob": [self.token_log_probs[self.positions[each.closed]] for each in spans],
+        }
 
 
 class Parser:

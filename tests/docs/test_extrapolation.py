@@ -2,11 +2,10 @@
 
 import pytest
 
-from core.analysis.positions import correlation_with_sinusoids, model_positions
+from core.analysis.positions import correlation_with_sinusoids, extrapolation_table, model_positions
 from core.files.shipped_files import shipped_checkpoint
 from core.formats.checkpoint import load_checkpoint
 from docs.measurements.extrapolation import TRAINED, exact
-from viz_app.views.paper.positions.figures.positions import extrapolation_table
 
 
 @pytest.mark.parametrize("name", ["reverse-learned", "reverse-r4"])

@@ -43,8 +43,10 @@ from core.analysis.token_path.token_walk import follow_token
 from core.analysis.training_step.training_step import TrainingStepOptions, training_step
 from core.analysis.two_models.buckets import buckets_grid, by_length
 from core.analysis.two_models.translated_lines import TestPair, TranslatedPair
+from core.analysis.weight_tables import maps_table
 from core.analysis.word_scores.scored_lines import score_lines, word_columns, worst_words
 from core.decoding import Sampling
+from core.images.line_reader import attention_table
 from core.mask_predict_translation import explain_iteration, mask_predict_states
 from core.speculative_translation import translate_speculatively
 from core.text.text_files import Line, parse_lines
@@ -58,7 +60,6 @@ from viz_app.views.corpus import corpus_examples, distributions_part
 from viz_app.views.corpus.figures import corpus, scatter
 from viz_app.views.corpus.figures import corpus_examples as example_figures
 from viz_app.views.experiments.head_paths import figures as head_paths
-from viz_app.views.models.over_training.snapshot_view import maps_table
 from viz_app.views.models.parsing import constituency_tree
 from viz_app.views.models.parsing import figures as parsing_figures
 from viz_app.views.models.picture import figures as picture_attention
@@ -243,7 +244,7 @@ def training(of: Subject) -> Iterator[Drawn]:
     readings = [reading, read_snapshot(of.translator, 9, of.text, ids, 1)]
     yield picture_data(level_grid(readings), translated_all)
     yield pd.DataFrame(FollowedSentence(readings, OverTrainingOptions()).table())
-    yield maps_table({each.step: each.explanation.maps[of.kind][0] for each in readings}, 0)
+    yield pd.DataFrame(maps_table({each.step: each.explanation.maps[of.kind][0] for each in readings}, 0))
     found = developments([0, 9], [each.cards for each in readings], "confidence")
     for picture in found.pictures(FIRST):
         yield picture_data(picture, translated_all)
@@ -307,12 +308,12 @@ def trees(of: Subject) -> Iterator[Drawn]:
         return
     nodes = parsing_figures.tree_nodes(parse.tree)
     yield constituency_tree.tree_payload(parse.tree, 0, [0.5] * len(parse.words))
-    yield parsing_figures.constituent_table(parse)
+    yield parse.to_frame()
     explanation = of.models.parser.translator.explain(parse.text, parse.token_ids)
     at = parse.positions[of.choice.choice(nodes).opened]
     for kind in ("cross", "decoder_self"):
         found = symbol_attention(explanation, parse.words, at, kind)
-        yield parsing_figures.bracket_table(found)
+        yield found.to_frame()
         yield attention_map.map_payload(parsing_figures.bracket_map(found), 0, of.theme)
 
 
@@ -322,7 +323,7 @@ def pictures(of: Subject) -> Iterator[Drawn]:
     image = np.random.default_rng(len(of.text)).integers(0, 256, (reader.height, 16), dtype=np.uint8)
     explanation = reader.explain(image, reader.read(image, 1).token_ids)
     characters = picture_attention.character_attention(explanation, reader.rows, *of.place)
-    yield picture_attention.attention_table(explanation)
+    yield pd.DataFrame(attention_table(explanation))
     yield picture_attention.characters_html(image, characters, reader.patch_size, of.theme, of.text)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pandas as pd
 
+from core.analysis import weight_tables
 from core.analysis.alignment.align import RankedAligners
 from core.analysis.alignment.aligners import rank_aligners
 from core.analysis.alignment.first_head import head_links
@@ -20,12 +21,11 @@ from tests.viz_app.drawn_sentence import NO_DRAWING, Drawn, Subject
 from tests.viz_app.export_readers import READERS
 from viz_app.components import attention_lines, attention_map, head_grid, sentence_bar, word_links
 from viz_app.drawing import head_grid as grid_figures
-from viz_app.drawing import head_links_text, scorecard_text, weight_tables
+from viz_app.drawing import head_links_text, scorecard_text
 from viz_app.views.compare.one_sentence import figures as comparison_figures
 from viz_app.views.heads.alignment import alignment_ribbons
 from viz_app.views.heads.grid.figures import bertviz_views
 from viz_app.views.paper.paper_figures import appendix_figure
-from viz_app.views.paper.paper_figures import figures as appendix
 from viz_app.views.translate.translation import figures as hypothesis_tables
 from viz_app.views.translate.translation import token_steps
 
@@ -60,8 +60,8 @@ def heads(of: Subject) -> Iterator[Drawn]:
     yield head_grid.grid_payload(of.maps, of.theme, [of.place], order=order, notes=notes, links=links)
     yield attention_lines.lines_payload(of.map, [head], of.theme, links=links)
     yield attention_map.map_payload(of.map, head, of.theme, links=links)
-    yield weight_tables.lines_table(of.map, [head])
-    yield weight_tables.grid_table(of.maps, [of.place])
+    yield pd.DataFrame(weight_tables.lines_table(of.map, [head]))
+    yield pd.DataFrame(weight_tables.grid_table(of.maps, [of.place]))
     for card in of.cards:
         yield {"": [scorecard_text.head_does(card), scorecard_text.numbers(card), scorecard_text.sentences(card)]}
     yield {"": head_links_text.links_text("L1 H1", head_links(of.explanation.maps["cross"], *of.place))}
@@ -81,7 +81,7 @@ def methods(of: Subject) -> Iterator[Drawn]:
     method = of.choice.choice(list(METHODS))
     maps = METHODS[method](of.translator, of.text, of.target)[of.kind]
     yield attention_map.map_payload(maps[of.place[0]], 0, of.theme)
-    yield weight_tables.lines_table(maps[of.place[0]], [0])
+    yield pd.DataFrame(weight_tables.lines_table(maps[of.place[0]], [0]))
 
 
 def comparison(of: Subject) -> Iterator[Drawn]:
@@ -96,7 +96,7 @@ def comparison(of: Subject) -> Iterator[Drawn]:
         return
     yield attention_map.map_payload(found.map, head, of.theme, diverging=True)
     yield {"": [comparison_figures.agreement(found), comparison_figures.in_words(found, head)]}
-    yield weight_tables.lines_table(found.map, [head])
+    yield pd.DataFrame(weight_tables.lines_table(found.map, [head]))
 
 
 def figures_of_the_paper(of: Subject) -> Iterator[Drawn]:
@@ -104,8 +104,8 @@ def figures_of_the_paper(of: Subject) -> Iterator[Drawn]:
     if not all(of.map.weights.shape):
         return
     queries = () if of.choice.random() < 0.5 else (of.choice.randrange(len(of.map.row_tokens)),)
-    panels = [appendix.LinePanel(of.map, (0, of.place[1]), queries)]
-    yield appendix.appendix_table(panels)
+    panels = [weight_tables.LinePanel(of.map, (0, of.place[1]), queries)]
+    yield pd.DataFrame(weight_tables.appendix_table(panels))
     yield appendix_figure.appendix_payload(panels, of.theme, of.text)
 
 

@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 from core import Translator
 from core.analysis.attribution.methods import Method
 from core.analysis.corpus.index_file import index_beside, save_index
+from core.analysis.layers import path_length
 from core.analysis.over_training.history import open_history, pack_history
 from core.analysis.signs.pair_signs import SIGNS
 from core.analysis.signs.thresholds import SignThresholds, Threshold
@@ -39,11 +40,14 @@ from viz_app.views.experiments.switches.switched_heads import HeadsOffSlot
 from viz_app.views.models.over_training import measurement
 from viz_app.views.models.parsing import parser_model
 from viz_app.views.paper.positions.score_decomposition import FIRST_LAYER
-from viz_app.views.paper.table1 import layer_costs
 from viz_app.views.translate.generation import compared_models
 from viz_app.views.translate.score.scored_file import ScoredFile
 from viz_app.views.why.contrast.faithfulness_sample import FaithfulnessSample
 
+# Modules of tables with words in the visitor's language; all other scripts import `core` alone.
+WORDED = {"viz_app.drawing.beam_table", "viz_app.views.corpus.distributions_part"}
+WORDED |= {f"viz_app.views.translate.{each}.figures" for each in ("generation", "translation")}
+WORDED |= {f"viz_app.views.corpus.figures.{each}" for each in ("corpus", "corpus_examples", "scatter")}
 Row = tuple[Callable[[], bytes], Callable[[str], str]]  # the CSV, and the script from the name of its file
 
 
@@ -85,6 +89,7 @@ def run_all(rows: dict[str, Row], count: int) -> None:
     for name, (csv, python) in rows.items():
         with TemporaryDirectory() as folder:
             code = python(f"{folder}/out.csv")
+            assert {*re.findall(r"^from (viz_app\S*)", code, re.MULTILINE)} <= WORDED, code
             exec(compile(code, name, "exec"), {})
             found, expected = (pd.read_csv(io.BytesIO(file)) for file in (Path(folder, "out.csv").read_bytes(), csv()))
             # a search that is repeated by a replay gives the same numbers to rounding
@@ -195,8 +200,8 @@ def test_training(start: Start, rows: dict[str, Row], tiny_checkpoint: Path, tmp
 
 
 def test_table_1(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layer_costs, "TRACED", (2, 4, 8))
-    monkeypatch.setattr(layer_costs, "path_lengths", cache(layer_costs.path_lengths.__wrapped__))
+    monkeypatch.setattr(path_length, "TRACED", (2, 4, 8))
+    monkeypatch.setattr(path_length, "path_lengths", cache(path_length.path_lengths.__wrapped__))
     app = opened(start(text="Where?", beam_size="1"), "why")
     run_all(rows, 1)
     for view in app.segmented_control(key="why_view").options[1:]:

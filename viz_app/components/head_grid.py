@@ -35,7 +35,7 @@ def grid_payload(
     """Return the data of the grid, see `Data` in head_grid.js.
 
     Args:
-        maps: The layers of one kind of attention, and combinations of heads, see `chosen_heads.with_combined`. They may
+        maps: The layers of one kind of attention, and combinations of heads, see `with_combined`. They may
             differ in their number of heads.
         selected: Heads to mark with their colour and number; missing ones are ignored.
         row_height: In pixels.

@@ -6,15 +6,14 @@ from dataclasses import asdict
 from functools import cache
 
 from core.analysis.heads.head import Head
+from core.analysis.heads.mean_and_maximum import ALL as ALL
+from core.analysis.heads.mean_and_maximum import CHOSEN as CHOSEN
+from core.analysis.heads.mean_and_maximum import LayerHead as LayerHead
 from core.capture import AttentionMap
 from core.drawing.drawing_data import KIND_NAMES as KIND_NAMES
 from core.drawing.drawing_data import KIND_TEXTS as KIND_TEXTS
 from viz_app.drawing.theme import Theme, head_name
 from viz_app.language import marked, tr
-
-LayerHead = tuple[int, int]  # counted from 0
-
-ALL, CHOSEN = -1, -2  # in place of a layer: combinations of heads; head 0 is their mean, head 1 their maximum
 
 COMBINED_NAMES: dict[LayerHead, str] = {  # also values of options: `tr` where they are shown
     (ALL, 0): marked("Mean of all"),

@@ -1,16 +1,15 @@
 """The heads selected on the page Heads, which other pages show too."""
 
 import re
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from core.analysis.alignment.first_head import first_head
 from core.analysis.attribution.methods import METHODS
 from core.analysis.heads.head import Head
-from core.analysis.heads.mean_and_maximum import combined, combined_hidden
 from core.capture import AttentionMap, Kind
-from viz_app.drawing.head_names import ALL, CHOSEN, COMBINED_NAMES, LayerHead, name_of
+from viz_app.drawing.head_names import COMBINED_NAMES, LayerHead, name_of
 from viz_app.session import address
 from viz_app.session.address import SELECTION
 from viz_app.session.attributions import PER_LAYER, MethodChoice
@@ -189,28 +188,6 @@ def write_selection(kind: Kind, weights: MethodChoice, heads: Sequence[LayerHead
     tokens = [str(position + 1) for position in weights.output or ()]
     method = OUTPUT_SEPARATOR.join([weights.method, *tokens])
     SELECTION.put(SEPARATOR.join([kind, method, *(name_of(*head) for head in heads)]))
-
-
-def with_combined(maps: Sequence[AttentionMap], selected: Collection[LayerHead]) -> list[AttentionMap]:
-    """Append the `combinations` of heads to their maps."""
-    return [*maps, *combinations(maps, selected)]
-
-
-def combinations(maps: Sequence[AttentionMap], selected: Collection[LayerHead]) -> list[AttentionMap]:
-    """Return the mean and the maximum of all heads, and of the selected ones, as heads 0 and 1 of `ALL` and
-    `CHOSEN`.
-    """
-    heads = {(layer, head) for layer, head in selected if layer >= 0}
-    of_all = [replace(maps[0], layer=ALL, weights=combined(maps), hidden=combined_hidden(maps))]
-    if not heads:
-        return of_all
-    weights, hidden = combined(maps, heads), combined_hidden(maps, heads)
-    return [*of_all, replace(maps[0], layer=CHOSEN, weights=weights, hidden=hidden)]
-
-
-def layer_map(maps: Sequence[AttentionMap], layer: int) -> AttentionMap:
-    """Return the map of a layer, or of combined heads: those of `with_combined` have layers below 0."""
-    return next(each for each in maps if each.layer == layer)
 
 
 def default_head(maps: Sequence[AttentionMap]) -> LayerHead:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import streamlit as st
 
 from core.analysis.recorded_call import Call, Given
+from core.analysis.sample_sentences import EVERYDAY
+from core.files.shipped_files import shipped_checkpoint
 from viz_app.session import model_passes
 from viz_app.session.model_paths import is_on_this_machine
 from viz_app.session.models import ROOT, Model
@@ -43,6 +45,7 @@ def shown_path(path: Path) -> str:
 def model_part(model: Model, name: str = "translator") -> str:
     """Load the model as `translator`, or by another name."""
     path = Path(model.path)
+    opened = path.stem if path == shipped_checkpoint(path.stem) else shown_path(path)
     precision = (
         "" if model.translator.shared.precision == "exact" else f", precision={model.translator.shared.precision!r}"
     )
@@ -56,7 +59,7 @@ checkpoint = import_checkpoint({shown_path(path)!r}){comment}
 {name} = Translator(checkpoint.model, checkpoint.tokenizer, checkpoint.training{precision})""".strip()
     return f"""
 from core import Translator
-{name} = Translator.from_checkpoint({shown_path(path)!r}{precision}){comment}""".strip()
+{name} = Translator.from_checkpoint({opened!r}{precision}){comment}""".strip()
 
 
 def translator(model: Model, name: str = "translator") -> Given:
@@ -82,6 +85,17 @@ def given_text(text: str, file: str) -> Given:
         return f"{imports}\n{variable} = read_text(Path({file!r}))"
 
     return Given("text", text, code)
+
+
+def given_sample(sentences: Sequence[str]) -> Given:
+    """Return sentences that a sample was measured on as an argument of recorded calls; the shipped ones by name."""
+
+    def code(name: str) -> str:
+        if sentences != EVERYDAY:
+            return f"{name} = {list(sentences)}"
+        return f"from core.analysis.sample_sentences import EVERYDAY\n{name} = EVERYDAY"
+
+    return Given("sentences", sentences, code)
 
 
 @dataclass(frozen=True)

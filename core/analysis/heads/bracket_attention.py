@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from itertools import product
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
+from core.files.tabular import Tabular
 from core.results import Explanation
 from core.text.byte_pieces import Word
 from core.text.tokenizer import SPACE_MARK
@@ -15,7 +17,7 @@ DecoderKind = Literal["cross", "decoder_self"]
 
 
 @dataclass(frozen=True)
-class SymbolAttention:
+class SymbolAttention(Tabular):
     """One row of the attention of every head.
 
     Attributes:
@@ -31,6 +33,16 @@ class SymbolAttention:
     keys: tuple[str, ...]
     weights: Tensor
     positions: tuple[range, ...]
+
+    def table(self) -> dict[str, list[Any]]:
+        """A row for each head and key; layers, heads and keys are counted from 0."""
+        places = [*product(*map(range, self.weights.shape))]
+        return {
+            "symbol": [self.symbol] * len(places),
+            **dict(zip(("layer", "head", "key"), map(list, zip(*places, strict=True)), strict=True)),
+            "attends_to": [self.keys[key] for _, _, key in places],
+            "weight": self.weights.flatten().tolist(),
+        }
 
 
 def symbol_attention(

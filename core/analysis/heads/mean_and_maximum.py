@@ -1,6 +1,7 @@
 """Combination of many heads into one map: mean and maximum of each weight."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import torch
@@ -9,6 +10,8 @@ from torch import Tensor
 from core.capture import AttentionMap
 
 Combination = Literal["mean", "maximum"]
+LayerHead = tuple[int, int]  # counted from 0
+ALL, CHOSEN = -1, -2  # in place of a layer: combinations of heads; head 0 is their mean, head 1 their maximum
 COMBINATIONS: tuple[Combination, ...] = ("mean", "maximum")
 
 
@@ -38,6 +41,28 @@ def combined_hidden(maps: Sequence[AttentionMap], heads: Collection[tuple[int, i
     """
     hidden = [layer.hidden[head] for layer, head in _chosen(maps, heads) if layer.hidden is not None]
     return _combined(hidden) if hidden else None
+
+
+def with_combined(maps: Sequence[AttentionMap], selected: Collection[LayerHead]) -> list[AttentionMap]:
+    """Append the `combinations` of heads to their maps."""
+    return [*maps, *combinations(maps, selected)]
+
+
+def combinations(maps: Sequence[AttentionMap], selected: Collection[LayerHead]) -> list[AttentionMap]:
+    """Return the mean and the maximum of all heads, and of the selected ones, as heads 0 and 1 of `ALL` and
+    `CHOSEN`.
+    """
+    heads = {(layer, head) for layer, head in selected if layer >= 0}
+    of_all = [replace(maps[0], layer=ALL, weights=combined(maps), hidden=combined_hidden(maps))]
+    if not heads:
+        return of_all
+    weights, hidden = combined(maps, heads), combined_hidden(maps, heads)
+    return [*of_all, replace(maps[0], layer=CHOSEN, weights=weights, hidden=hidden)]
+
+
+def layer_map(maps: Sequence[AttentionMap], layer: int) -> AttentionMap:
+    """Return the map of a layer, or of combined heads: those of `with_combined` have layers below 0."""
+    return next(each for each in maps if each.layer == layer)
 
 
 def _combined(chosen: Sequence[Tensor]) -> Tensor:

@@ -7,6 +7,7 @@ the backward pass. The counts are exact, and feasible for small n.
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Literal
 
 import torch
@@ -25,6 +26,7 @@ UNITS: dict[Counted, str] = {
 }
 
 PRODUCTS = ("MmBackward", "AddmmBackward", "BmmBackward", "BaddbmmBackward", "ConvolutionBackward")
+TRACED = (2, 4, 8, 16, 32)  # the n at which paths are counted
 TRACED_WIDTH = 4  # d of the traced layers; counts do not depend on it
 
 
@@ -168,3 +170,15 @@ def _shortest_chains(root: Any) -> dict[int, int]:
                 shortest[child] = length
                 (waiting.append if _is_product(child) else waiting.appendleft)(child)
     return by_input
+
+
+@cache
+def path_lengths(k: int, r: int, dilated: bool) -> PathCounts:
+    """Count sequential operations and path length of every layer at n in `TRACED`."""
+    at = Sizes(n=max(TRACED), d=1, k=k, r=r, dilated=dilated)
+    counts = {
+        (layer, n): measure_path_length(layer_type, replace(at, n=n))
+        for layer, layer_type in LAYER_TYPES.items()
+        for n in TRACED
+    }
+    return PathCounts(counts, at)

@@ -3,6 +3,7 @@ from typing import Any
 
 import torch
 
+from core.analysis.heads.mean_and_maximum import with_combined
 from core.drawing.drawing_data import MAX_CELL
 from viz_app.components.attention_map import map_payload
 from viz_app.components.head_grid import clicked_head, grid_payload
@@ -10,7 +11,6 @@ from viz_app.drawing.head_grid import grid_picture
 from viz_app.drawing.head_names import ALL, CHOSEN, layer_name, names, parsed
 from viz_app.drawing.scorecard_text import Note
 from viz_app.drawing.theme import DARK, LIGHT
-from viz_app.session.chosen_heads import with_combined
 
 
 def test_every_head_of_every_layer_has_its_cell(make_map: Any) -> None:

@@ -1,14 +1,16 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from viz_app.drawing.weight_tables import grid_table, lines_table, shown_table
+from core.analysis.weight_tables import grid_table, lines_table
+from viz_app.drawing.weight_tables import shown_table
 
 
 def test_the_table_of_heads_holds_each_weight_by_its_places(make_map: Any) -> None:
     attention = make_map(5, 4, layer=4)
-    table = lines_table(attention, [0, 2])
+    table = pd.DataFrame(lines_table(attention, [0, 2]))
     assert table.groupby(["kind", "layer", "head"]).size().to_dict() == {("cross", 4, 0): 20, ("cross", 4, 2): 20}
     of_head = table[table["head"] == 2]
     pivoted = of_head.pivot_table(index="query_position", columns="key_position", values="weight").to_numpy()
@@ -21,7 +23,7 @@ def test_the_table_of_heads_holds_each_weight_by_its_places(make_map: Any) -> No
 
 def test_the_table_of_the_grid_has_a_row_for_each_query_of_each_head(make_map: Any) -> None:
     maps = [make_map(num_heads=heads, layer=layer) for layer, heads in enumerate((2, 3))]
-    table = grid_table(maps, [(1, 2), (0, 1)])
+    table = pd.DataFrame(grid_table(maps, [(1, 2), (0, 1)]))
     assert table.groupby(["layer", "head"], sort=False).size().to_dict() == {(1, 2): 5, (0, 1): 5}
     assert list(table.columns[-5:]) == ["predicted", "0 the", "1 the", "2 the", "3 </s>"]
     np.testing.assert_array_equal(table.iloc[5:, -4:].to_numpy(dtype=np.float32), maps[0].weights[1].numpy())

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from core import Explanation, Translator
+from core.analysis.heads.mean_and_maximum import with_combined
 from core.analysis.tokens.words import merge_words, without_special_tokens
 from core.capture import KINDS, AttentionMap, Kind
 from core.model import Transformer
@@ -37,11 +38,11 @@ def test_names_of_heads_are_read_back(explanation: Explanation) -> None:
 
 def test_many_heads_as_one_stand_beside_the_layers(explanation: Explanation) -> None:
     maps = explanation.maps["cross"]
-    both = chosen_heads.with_combined(maps, [(0, 1), (1, 2), (head_names.ALL, 0)])
+    both = with_combined(maps, [(0, 1), (1, 2), (head_names.ALL, 0)])
     assert [attention.layer for attention in both] == [0, 1, head_names.ALL, head_names.CHOSEN]
     torch.testing.assert_close(both[2].weights[0], torch.cat([maps[0].weights, maps[1].weights]).mean(0))
     torch.testing.assert_close(both[3].weights[1], torch.maximum(maps[0].weights[1], maps[1].weights[2]))
-    assert [attention.layer for attention in chosen_heads.with_combined(maps, [(head_names.CHOSEN, 0)])] == [
+    assert [attention.layer for attention in with_combined(maps, [(head_names.CHOSEN, 0)])] == [
         0,
         1,
         head_names.ALL,

@@ -14,7 +14,7 @@ from core.analysis.heads.nearest_heads import (
     has_same_tokens,
     nearest_heads,
 )
-from core.analysis.recorded_call import Call, Given
+from core.analysis.recorded_call import Call
 from viz_app.components.picture import picture
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
@@ -33,7 +33,6 @@ from viz_app.views.compare.one_sentence.other_side import ComparedSide
 from viz_app.views.compare.one_sentence.settings import CompareView, second_widget
 
 SHOWN = 5  # nearest heads of each
-IMPORT = "from viz_app.session.sample_sentences import SHIPPED"
 ABOUT = marked("""
 The heads of the second side that attend most like the first side's head, whatever their numbers: by the correlation of
 their raw weights within rows over 32 sentences, from -1 to 1. Both read the first model's translations. Models with
@@ -180,6 +179,5 @@ def near_grid(
 def nearest_call(first: ComparedSide, second: ComparedSide) -> Call:
     """Return the call of the table of the nearest heads of all heads."""
     one, two = (python_code.translator(side.model) for side in (first, second))
-    sentences = Given("sentences", SHIPPED, lambda name: f"{IMPORT}\n{name} = SHIPPED")
-    arguments = one, two, sentences, options_of(first, second)
+    arguments = one, two, python_code.given_sample(SHIPPED), options_of(first, second)
     return Call("found", nearest_heads, arguments).returning(known(first, second)).then("table")

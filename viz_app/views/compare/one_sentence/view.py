@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.analysis import comparison
 from core.analysis.comparison import Difference, difference, mean_distance
 from core.analysis.recorded_call import Call
+from core.analysis.weight_tables import lines_table
 from core.capture import AttentionMap, Kind
 from viz_app.components.attention_lines import attention_lines, lines_payload
 from viz_app.controls.downloads import downloads
@@ -18,7 +19,6 @@ from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain, sentence_case, shortened
 from viz_app.drawing.head_names import LayerHead
-from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import address, python_code
 from viz_app.session.attributions import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, MethodChoice

@@ -7,11 +7,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis.recorded_call import Call
+from core.analysis.weight_tables import grid_table, lines_table
 from core.capture import AttentionMap, Kind
 from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
-from viz_app.drawing.weight_tables import grid_table, lines_table
 from viz_app.language import marked, tr, tr_lower
 from viz_app.session import address, chosen_heads, python_code, readings
 from viz_app.session.attributions import MethodChoice

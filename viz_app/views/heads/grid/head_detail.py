@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.analysis.alignment.first_head import head_links
+from core.analysis.heads.mean_and_maximum import layer_map, with_combined
 from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable
+from core.analysis.weight_tables import lines_table, named_heads, with_columns
 from core.capture import AttentionMap, Kind
 from core.drawing.drawing_data import FED_ARROW
 from viz_app.components.attention_clicks import Cutting
@@ -22,7 +24,7 @@ from viz_app.controls.widgets import page_theme
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
-from viz_app.drawing.weight_tables import lines_table, named_heads, shown_table, with_columns
+from viz_app.drawing.weight_tables import shown_table
 from viz_app.language import joined, marked, tr
 from viz_app.session import address, chosen_heads, python_code, readings
 from viz_app.session.map_pass import reading_pass
@@ -225,8 +227,8 @@ def _table_call(
     weights, is_combined = view.weights, layer < 0
     maps = python_code.recorded_pass(reading).maps(view.kind, view.tokens, weights.method, weights.output)
     if is_combined:
-        maps = Call("combined", chosen_heads.with_combined, (maps, list(selected)))
-    attention = Call("attention", chosen_heads.layer_map, (maps, layer))
+        maps = Call("combined", with_combined, (maps, list(selected)))
+    attention = Call("attention", layer_map, (maps, layer))
     table = Call("weights", lines_table, (attention, list(heads)))
     is_named = is_combined or weights.per_layer
     columns = weights.columns(reading.explain())

@@ -13,6 +13,7 @@ from core.analysis.heads.labels import DEFINITIONS, head_labels, label_counts, l
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.word_pair import PairHeads, WordPair
 from core.analysis.recorded_call import Call
+from core.analysis.weight_tables import grid_table, with_columns
 from core.capture import AttentionMap, Kind
 from viz_app.components.head_grid import grid_payload, grid_rows, head_grid
 from viz_app.components.highlight import Highlight, Links
@@ -22,7 +23,6 @@ from viz_app.controls.widgets import page_theme
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import decimal, plain
 from viz_app.drawing.scorecard_text import SORT_TEXTS, SORTS, Note, Sort, notes, ordered
-from viz_app.drawing.weight_tables import grid_table, with_columns
 from viz_app.language import localized, marked, tr, tr_count, tr_lower, tr_values, translated
 from viz_app.session import address, chosen_heads, gradient_output, python_code, readings
 from viz_app.session.attributions import (

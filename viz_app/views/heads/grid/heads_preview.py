@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from core.analysis.heads.mean_and_maximum import with_combined
 from core.capture import AttentionMap
 from viz_app.components.attention_lines import lines_payload
 from viz_app.components.attention_map import map_payload
@@ -45,7 +46,7 @@ class _Preview:
         sort = "layer" if self.arrangement.sort == "pair" else self.arrangement.sort  # a new sentence has no selection
         arrangement = replace(self.arrangement, sort=sort, cards=self.judge(other), pair=None)
         heads = self.heads(other)
-        maps = chosen_heads.with_combined(other.maps(self.view.kind, self.view.tokens), heads)
+        maps = with_combined(other.maps(self.view.kind, self.view.tokens), heads)
         steps = maps[0].predicted_tokens or ()
         view = self.view if (self.view.step or 0) < len(steps) else replace(self.view, step=None)
         links = view.links(other.explain())

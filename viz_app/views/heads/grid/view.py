@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from core.analysis.heads.mean_and_maximum import combinations
 from core.analysis.heads.word_pair import PairHeads
 from core.analysis.panels import PANELS
 from core.capture import AttentionMap, Kind
@@ -148,7 +149,7 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
         cuts = partial(cut_panel.cutting, reading, kind, tokens) if can_cut and cut_panel.cut_toggle() else None
     shown = HeadsView(kind, view, tokens, weights, top_mass, step, several)
     of_heads = reading.identity, kind, tokens, weights, heads
-    maps = [*maps_of_heads, *kept("combined_heads", of_heads, lambda: chosen_heads.combinations(maps_of_heads, heads))]
+    maps = [*maps_of_heads, *kept("combined_heads", of_heads, lambda: combinations(maps_of_heads, heads))]
     session_object(ShownHeads).remember(reading, kind, weights, heads, view)
     arrangement = Arrangement(sort, cards, labels, found if pair is not None else None)
     heads_preview.offer(reading, shown, heads, arrangement, judge, is_cutting=cuts is not None)

@@ -235,5 +235,4 @@ def _frequencies(training: OpenedTraining, measured: Measurement) -> Call:
 
 
 def _sample_sentences() -> Given:
-    module = "viz_app.session.sample_sentences"
-    return Given("sentences", SHIPPED, lambda name: f"from {module} import SHIPPED\n{name} = SHIPPED")
+    return python_code.given_sample(SHIPPED)

@@ -1,14 +1,11 @@
 """One snapshot: its translation, all heads of a kind, and the selected head, large and with its score-card."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
 from core.analysis.heads.head import Head
 from core.analysis.over_training.snapshot_reading import SnapshotReading
 from core.analysis.recorded_call import Call
-from core.capture import AttentionMap
+from core.analysis.weight_tables import grid_table, maps_table
 from viz_app.components.head_grid import grid_payload, head_grid
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import map_with_products
@@ -18,16 +15,12 @@ from viz_app.drawing import ablation
 from viz_app.drawing.display_text import decimal
 from viz_app.drawing.head_names import LayerHead
 from viz_app.drawing.scorecard_text import MEASURES, head_does, notes
-from viz_app.drawing.weight_tables import grid_table, lines_table
 from viz_app.language import localized, marked, tr
 from viz_app.session.state import session_object
 from viz_app.views.models.over_training import measurement
 from viz_app.views.models.over_training.histories import OpenedTraining
 from viz_app.views.models.over_training.measurement import Measurement
 from viz_app.views.models.over_training.selection import SelectedHeads
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def translation(now: SnapshotReading, last: SnapshotReading) -> None:
@@ -103,14 +96,6 @@ def large(training: OpenedTraining, measured: Measurement, now: SnapshotReading,
         title=tr("{head} at step {step} and at the end, step {last}", **names),
         call=table,
     )
-
-
-def maps_table(maps: Mapping[int, AttentionMap], head: int) -> "pd.DataFrame":
-    """Return every weight of one head at each step of `maps`."""
-    import pandas as pd
-
-    tables = {step: lines_table(attention, [head]) for step, attention in maps.items()}
-    return pd.concat(tables).reset_index(0, names="step").reset_index(drop=True)
 
 
 def card(measured: Measurement, step: int, head: Head, on_sample: bool) -> None:

@@ -4,11 +4,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import pandas as pd
-
 from core.analysis.heads.bracket_attention import SymbolAttention
 from core.capture import AttentionMap
-from core.parsing.parser import Parse
 from core.parsing.trees import Tree, constituents
 from core.text.byte_pieces import Word, is_special
 from viz_app.drawing.theme import head_name
@@ -75,22 +72,6 @@ def tree_nodes(tree: Tree) -> list[TreeNode]:
     return nodes
 
 
-def constituent_table(parse: Parse) -> pd.DataFrame:
-    """Return a row for each pair of brackets, with their log-probabilities; words are counted from 1."""
-    spans = constituents(parse.tree)
-    return pd.DataFrame(
-        {
-            "label": [each.label for each in spans],
-            "depth": [each.depth for each in spans],
-            "first_word": [each.start + 1 for each in spans],
-            "last_word": [each.end for each in spans],
-            "text": [" ".join(parse.words[each.start : each.end]) for each in spans],
-            "opening_log_prob": [parse.token_log_probs[parse.positions[each.opened]] for each in spans],
-            "closing_log_prob": [parse.token_log_probs[parse.positions[each.closed]] for each in spans],
-        }
-    )
-
-
 def width(nodes: Sequence[TreeNode]) -> float:
     """Return the width of the drawing in characters."""
     return max(node.x + len(node.label) / 2 for node in nodes) + GAP / 2
@@ -102,15 +83,3 @@ def bracket_map(attention: SymbolAttention) -> AttentionMap:
     names = tuple(Word(head_name(layer, head)) for layer in range(layers) for head in range(heads))
     keys = tuple(key if is_special(key) else Word(key) for key in attention.keys)
     return AttentionMap("cross", 0, attention.weights.flatten(0, 1)[None], names, keys)
-
-
-def bracket_table(attention: SymbolAttention) -> pd.DataFrame:
-    """Return a row for each head and key; layers, heads and keys are counted from 0."""
-    layers, heads, keys = attention.weights.shape
-    rows = [
-        (attention.symbol, layer, head, key, attention.keys[key], attention.weights[layer, head, key].item())
-        for layer in range(layers)
-        for head in range(heads)
-        for key in range(keys)
-    ]
-    return pd.DataFrame(rows, columns=["symbol", "layer", "head", "key", "attends_to", "weight"])

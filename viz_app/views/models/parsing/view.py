@@ -32,8 +32,6 @@ from viz_app.views.models.parsing.constituency_tree import tree_drawing
 from viz_app.views.models.parsing.figures import (
     TreeNode,
     bracket_map,
-    bracket_table,
-    constituent_table,
     tree_nodes,
 )
 
@@ -130,7 +128,7 @@ def picture(model: Model, parse: Parse) -> None:
                 weights=weights.tolist(),
             )
         else:
-            show_table(constituent_table(parse))
+            show_table(parse.table())
         tree_files(model, parse, view == TREE)
     written = tr("the word {word}", word=node.label) if node.is_word else cross.symbol
     shown = cross if kind == "cross" else symbol_attention(explanation, parse.words, position, kind)
@@ -146,7 +144,7 @@ def picture(model: Model, parse: Parse) -> None:
     if view == TREE:
         heads_map(model, parse, position, shown)
     else:
-        show_table(bracket_table(shown))
+        show_table(shown.table())
     heads_files(model, parse, position, shown, written, view == TREE)
 
 
@@ -194,7 +192,7 @@ def tree_files(model: Model, parse: Parse, is_drawn: bool) -> None:
         "tree" if is_drawn else None,
         title=tr("Tree of \u201c{text}\u201d by {model}", text=parse.text, model=model.name),
         of_sentence=False,
-        call=lambda: Call("table", constituent_table, (parse_call(model, parse),)),
+        call=lambda: parse_call(model, parse).then("table"),
     )
     st.code(str(parse.tree), language=None, wrap_lines=True)
 
@@ -222,7 +220,7 @@ def heads_files(
             model=model.name,
         ),
         of_sentence=False,
-        call=lambda: Call("table", bracket_table, (symbol_call(model, parse, position, shown),)),
+        call=lambda: symbol_call(model, parse, position, shown).then("table"),
     )
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import NDArray
 from PIL import Image
 
 from core.capture import AttentionMap
+from core.images.line_reader import shown_character
 from core.images.patches import Pixels
 from core.results import Explanation
 from core.text.byte_pieces import Word, is_special
@@ -24,7 +24,6 @@ from viz_app.language import tr
 
 LEVELS = 256
 SCALE = 3  # pixels of the page to one of the picture
-SPACE = "\u2423"  # of the character that is a space
 
 
 @dataclass(frozen=True)
@@ -86,11 +85,6 @@ def head_map(explanation: Explanation, layer: int, head: int) -> tuple[Attention
     return replace(maps[0], weights=mean), 0
 
 
-def shown_character(token: str) -> str:
-    """Return a character for display, with a visible mark for a space."""
-    return SPACE if token == "\u2581" else token
-
-
 def tinted_picture(image: Pixels, weights: NDArray[np.float32], patch_size: int, theme: Theme) -> NDArray[np.uint8]:
     """Return a picture of coloured patches: [height, columns * size, 3].
 
@@ -100,22 +94,6 @@ def tinted_picture(image: Pixels, weights: NDArray[np.float32], patch_size: int,
     level = np.repeat(np.repeat((weights.clip(0, 1) * (LEVELS - 1)).round().astype(int), patch_size, 0), patch_size, 1)
     ink = np.pad(image, ((0, 0), (0, level.shape[1] - image.shape[1])))[..., None] / 255
     return (shades[level] * (1 - ink) + inks[level] * ink).round().astype(np.uint8)
-
-
-def attention_table(explanation: Explanation) -> pd.DataFrame:
-    """Return a row for each character, layer, head and patch; all are counted from 0."""
-    characters = [shown_character(token) for token in explanation.predicted_tokens]
-    places = [tuple(int(part) - 1 for part in name.split(".")) for name in explanation.source_tokens]
-    probabilities = np.exp(explanation.log_probs).tolist()
-    rows = [
-        (position, character, probability, each.layer, head, row, column, each.weights[head, position, patch].item())
-        for position, (character, probability) in enumerate(zip(characters, probabilities, strict=True))
-        for each in explanation.maps["cross"]
-        for head in range(each.num_heads)
-        for patch, (column, row) in enumerate(places)
-    ]
-    names = ["position", "character", "probability", "layer", "head", "patch_row", "patch_column", "weight"]
-    return pd.DataFrame(rows, columns=names)
 
 
 @cache

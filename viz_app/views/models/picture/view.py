@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.analysis.recorded_call import Call
-from core.images.line_reader import BEAM_SIZE, LENGTH_PENALTY
+from core.images.line_reader import BEAM_SIZE, LENGTH_PENALTY, attention_table
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import NO_HEAD, map_with_products
 from viz_app.controls.tables import show_table
@@ -19,7 +19,6 @@ from viz_app.session.models import Model, ModelError
 from viz_app.session.python_code import translator
 from viz_app.views.models.picture import reader_model
 from viz_app.views.models.picture.figures import (
-    attention_table,
     character_attention,
     characters_html,
     head_map,

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from core.analysis.tokens.aggregation import mean_of_rows
+from core.analysis.weight_tables import LinePanel
 from core.drawing.drawing_data import attention_data, encoded_weights
 from viz_app.components.component import component_beside
 from viz_app.drawing.head_names import drawn_heads
 from viz_app.drawing.theme import Theme, head_name
 from viz_app.language import tr
-from viz_app.views.paper.paper_figures.figures import LinePanel
 
 KEY = "appendix_figure"
 MIN_WEIGHT = 0.01  # fainter lines are invisible on paper

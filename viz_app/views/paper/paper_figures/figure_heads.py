@@ -9,12 +9,12 @@ from torch import Tensor
 from core.analysis.heads.head import Head
 from core.analysis.heads.word_pair import WordPair, pair_weights, word_pair
 from core.analysis.tokens.words import is_special, readable, text_word_groups, word
+from core.analysis.weight_tables import LinePanel
 from core.capture import AttentionMap
 from core.results import Explanation
 from viz_app.language import marked
 from viz_app.session.model_passes import explanation
 from viz_app.session.models import Model
-from viz_app.views.paper.paper_figures.figures import LinePanel
 
 LAYER = 5  # of the paper's 6, counted from 1
 PAPER_LAYERS = 6

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.analysis.heads.head import Head
+from core.analysis.heads.mean_and_maximum import layer_map, with_combined
 from core.analysis.heads.word_pair import PairHeads
 from core.analysis.recorded_call import Call
 from core.analysis.tokens.aggregation import mean_of_rows
 from core.analysis.tokens.words import readable
+from core.analysis.weight_tables import LinePanel, appendix_table
 from core.capture import AttentionMap
 from viz_app.components.sentence_bar import word_name
 from viz_app.controls.downloads import downloads
@@ -29,7 +31,6 @@ from viz_app.session.state import refusals_shown, session_object
 from viz_app.views.paper.paper_figures import figure_heads
 from viz_app.views.paper.paper_figures.appendix_figure import KEY, appendix_figure, appendix_payload
 from viz_app.views.paper.paper_figures.figure_heads import FIGURES, Linking
-from viz_app.views.paper.paper_figures.figures import LinePanel, appendix_table
 
 SELECTION = marked("Selection on Heads")
 ANSWERED = "Figure 4"  # opens with the pair of words that it is about in the sentence at hand
@@ -195,7 +196,7 @@ def panels_call(panels: Sequence[LinePanel], maps: Call) -> Call:
         Call(
             "panel",
             LinePanel,
-            (Call("attention", chosen_heads.layer_map, (maps, each.attention.layer)), each.heads, each.queries),
+            (Call("attention", layer_map, (maps, each.attention.layer)), each.heads, each.queries),
         )
         for each in panels
     ]
@@ -306,7 +307,7 @@ def selection(tokens: TokenView) -> tuple[list[LinePanel], str, Call | None]:
             **values,
         )
     st.markdown(text, help=tr(HOW_TO_READ))
-    maps = chosen_heads.with_combined(reading.maps(kind, tokens, method, weights.output), heads)
+    maps = with_combined(reading.maps(kind, tokens, method, weights.output), heads)
     links = word_selection.links(explanation, kind, tokens)
     rows = word_selection.highlighted(word_selection.selected_names(reading), links)["query"]
     panels = [
@@ -316,7 +317,7 @@ def selection(tokens: TokenView) -> tuple[list[LinePanel], str, Call | None]:
     ]
     recorded = python_code.recorded_pass(reading).maps(kind, tokens, method, weights.output)
     if any(layer < 0 for layer, _ in heads):
-        recorded = Call("combined", chosen_heads.with_combined, (recorded, list(heads)))
+        recorded = Call("combined", with_combined, (recorded, list(heads)))
     return panels, "-".join([kind, *names]).lower().replace(" ", "-"), recorded
 
 

@@ -11,6 +11,7 @@ from core.analysis.positions import (
     by_position,
     correlation_with_sinusoids,
     distance_columns,
+    extrapolation_table,
     model_positions,
     position_similarity,
     rotation_columns,
@@ -283,7 +284,7 @@ def learned_against_sinusoidal() -> PositionsPicture:
 
 def extrapolation() -> PositionsPicture:
     """Draw the answers of small models to texts that are longer than any in training."""
-    call = Call("table", positions.extrapolation_table)
+    call = Call("table", extrapolation_table)
     table = call.run()
     shares = table.pivot_table("exact", "letters", "preset")  # means of seeds
     trained = int(table.loc[table["in_training"], "letters"].max())

@@ -2,13 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
+from dataclasses import dataclass
 
-from core.analysis.layers.layer_cost import Cost, CostTable, from_json, grid, hardware, measure
+from core.analysis.layers.layer_cost import Cost, CostTable, grid, hardware, measure
 from core.analysis.layers.layer_types import LAYER_TYPES, Sizes
-from core.analysis.layers.path_length import PathCounts, measure_path_length
 from viz_app.language import RefusedError, joined, marked, tr, tr_count
 from viz_app.session import address
 from viz_app.session.jobs import Job
@@ -17,33 +14,9 @@ from viz_app.session.state import session_object
 
 NS, DS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096), (32, 64, 128, 256, 512, 1024)  # the options of the sliders
 KS, RS = (3, 5, 9), (8, 32, 128)
-SHIPPED = Path(__file__).with_name("layer_types.json")
 MEASURED = address.MEASURED  # the sizes of a measurement on this machine, `n.d.k.r`
-TRACED = (2, 4, 8, 16, 32)  # the n at which paths are counted
 SECONDS = 0.02  # for each measurement on this machine
 MAX_OPERATIONS = 2**31  # of a layer that is measured on this machine: below a second, even on a slow one
-
-
-@cache
-def shipped_costs() -> CostTable:
-    """Return the measurements that are shipped with the app.
-
-    Raises:
-        ValueError, OSError: the installation is damaged.
-    """
-    return from_json(SHIPPED.read_text("utf-8"))
-
-
-@cache
-def path_lengths(k: int, r: int, dilated: bool) -> PathCounts:
-    """Count sequential operations and path length of every layer at n in `TRACED`."""
-    at = Sizes(n=max(TRACED), d=1, k=k, r=r, dilated=dilated)
-    counts = {
-        (layer, n): measure_path_length(layer_type, replace(at, n=n))
-        for layer, layer_type in LAYER_TYPES.items()
-        for n in TRACED
-    }
-    return PathCounts(counts, at)
 
 
 @dataclass

@@ -5,7 +5,8 @@ from dataclasses import replace
 import streamlit as st
 
 from core.analysis.declaration import Columns
-from core.analysis.layers.layer_cost import CostTable, Quantity
+from core.analysis.layers import path_length
+from core.analysis.layers.layer_cost import CostTable, Quantity, shipped_costs
 from core.analysis.layers.layer_curves import Along
 from core.analysis.layers.layer_types import Sizes, compared_multiplications
 from core.analysis.layers.path_length import Counted
@@ -88,14 +89,14 @@ def page() -> None:
         as_table = address.WHY_TABLE.draw(st.toggle, tr("Table"))
     about = tr("**{name}**: {text}", name=tr(view), text=tr(TEXTS[view]))
     st.markdown(about, help=" ".join(tr(HOW_TO_READ[view]).split()))
-    shipped = layer_costs.shipped_costs()
+    shipped = shipped_costs()
     if view in COUNTED:
         with st.spinner(tr("Counting"), show_time=False):
-            counts = Call("counts", layer_costs.path_lengths, (at.k, at.r, at.dilated))
+            counts = Call("counts", path_length.path_lengths, (at.k, at.r, at.dilated))
             drawn, table = counts.run().curves(COUNTED[view]), counts.then("table")
     else:
         drawn = measured.curves(QUANTITIES[view], at, along)
-        table = Call("costs", layer_costs.shipped_costs).returning(measured).then("points", at, along)
+        table = Call("costs", shipped_costs).returning(measured).then("points", at, along)
     columns: Columns = table.run()
     if as_table:
         show_table({**columns, "layer": [tr(str(layer)) for layer in columns["layer"]]}, height=HEIGHT)
@@ -143,7 +144,7 @@ def measurements(at: Sizes) -> CostTable:
             st.button(tr("Measure on this machine"), on_click=layer_costs.begin, args=(at,), key="measure_layers")
         if here is not None:
             job_control(here.job, "stop_layers")
-        table = shown.table() if shown else layer_costs.shipped_costs()
+        table = shown.table() if shown else shipped_costs()
         st.caption(tr("Measured on {machine}.", machine=layer_costs.machine_text(table.hardware)))
     if requested is not None:
         sizes = f"n = {requested.n}, d = {requested.d}, k = {requested.k}, r = {requested.r}"

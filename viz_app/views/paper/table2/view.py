@@ -4,10 +4,10 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.recorded_call import Call
+from core.analysis.table_2 import training_costs
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import number_column, show_table
 from viz_app.language import marked, tr
-from viz_app.views.paper.table2.training_costs import training_costs
 
 ABOUT = marked("""
 BLEU on newstest2014 is of tokenized text with compounds split, as in the paper; the last column has the signature of a

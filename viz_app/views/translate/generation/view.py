@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.recorded_call import Call
+from core.analysis.weight_tables import lines_table
 from core.capture import Kind
 from core.mask_predict_translation import explain_iteration
 from core.results import Explanation
@@ -16,7 +17,6 @@ from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.theme import head_name
-from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import address
 from viz_app.session.fields import Field

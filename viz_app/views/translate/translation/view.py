@@ -4,6 +4,7 @@ import streamlit as st
 
 from core.analysis.alignment.first_head import head_links
 from core.analysis.recorded_call import Call
+from core.analysis.weight_tables import lines_table
 from viz_app.components.attention_lines import attention_lines, lines_payload
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import bar_column, number_column, show_table
@@ -11,7 +12,6 @@ from viz_app.controls.widgets import page_theme
 from viz_app.drawing import ablation as words
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
 from viz_app.drawing.theme import head_name
-from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import marked, tr
 from viz_app.session import chosen_heads, python_code, questions, readings, word_selection
 from viz_app.session.fields import part

@@ -14,7 +14,7 @@ from core.analysis.attribution.deletion_curves import (
 )
 from core.analysis.attribution.faithfulness import Example, measured_curves, rank_methods, sample_curves
 from core.analysis.declaration import Columns
-from core.analysis.recorded_call import Call, Given
+from core.analysis.recorded_call import Call
 from viz_app.components.picture import picture
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import bar_column, number_column, show_table
@@ -94,13 +94,7 @@ def sample() -> FaithfulnessSample:
 
 def curves_call(model: Model, measured: FaithfulnessSample) -> Call:
     """Return the call that measures the sample, as far as it was measured here, with its result."""
-
-    def code(name: str) -> str:
-        if measured.sentences == SHIPPED:
-            return f"from viz_app.session.sample_sentences import SHIPPED\n{name} = SHIPPED"
-        return f"{name} = {list(measured.sentences)}"
-
-    sentences, curves = Given("sentences", measured.sentences, code), [each.curves for each in measured.examples]
+    sentences, curves = python_code.given_sample(measured.sentences), [each.curves for each in measured.examples]
     arguments = python_code.translator(model), sentences, measured.contrastive, len(curves)
     return Call("examples", measured_curves, arguments).returning(curves)
 

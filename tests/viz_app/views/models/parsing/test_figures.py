@@ -10,7 +10,7 @@ from core.parsing.trees import Tree, linearise, read_trees
 from viz_app.components.attention_map import map_payload
 from viz_app.drawing.theme import LIGHT
 from viz_app.views.models.parsing.constituency_tree import clicked_node, tree_payload
-from viz_app.views.models.parsing.figures import TreeNode, bracket_map, bracket_table, tree_nodes, width
+from viz_app.views.models.parsing.figures import TreeNode, bracket_map, tree_nodes, width
 
 
 @pytest.fixture
@@ -97,4 +97,4 @@ def test_the_heads_of_one_symbol() -> None:
     assert drawn["query"] == [[("L1 H1", "")], [("L1 H2", "")]]
     assert drawn["key"] == [[("<b>it", "")], [("</s>", "special")]]
     assert bracket_map(attention).weights.tolist() == weights.tolist()
-    assert bracket_table(attention).to_dict("list")["weight"] == [0.25, 0.75, 1.0, 0.0]
+    assert attention.table()["weight"] == [0.25, 0.75, 1.0, 0.0]

@@ -5,17 +5,17 @@ import io
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from PIL import Image
 
 from core.capture import AttentionMap
+from core.images.line_reader import SPACE, attention_table
 from core.images.patches import patch_name
 from core.results import Explanation
 from viz_app.drawing.theme import DARK, LIGHT, Theme
 from viz_app.views.models.picture.figures import (
-    SPACE,
-    attention_table,
     character_attention,
     characters_html,
     tinted_picture,
@@ -50,7 +50,7 @@ def test_weights_are_at_the_places_of_their_patches(explanation: Explanation) ->
 
 
 def test_the_table_has_every_weight(explanation: Explanation) -> None:
-    table = attention_table(explanation)
+    table = pd.DataFrame(attention_table(explanation))
     assert len(table) == 3 * 2 * 2 * ROWS * COLUMNS
     row = table[(table.position == 1) & (table.layer == 0) & (table["head"] == 1)]
     one = row[(row.patch_row == 1) & (row.patch_column == 2)].iloc[0]

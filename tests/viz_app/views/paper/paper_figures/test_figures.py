@@ -2,18 +2,19 @@
 
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from core.analysis.tokens.aggregation import mean_of_rows
+from core.analysis.weight_tables import LinePanel, appendix_table
 from core.drawing.drawing_data import encoded_weights
 from viz_app.drawing.theme import DARK, LIGHT
 from viz_app.views.paper.paper_figures.appendix_figure import appendix_payload
-from viz_app.views.paper.paper_figures.figures import LinePanel, appendix_table
 
 
 def test_the_table_holds_the_lines_of_the_words(make_map: Any) -> None:
     attention = make_map(5, 4, layer=4)
-    table = appendix_table([LinePanel(attention, (1,)), LinePanel(attention, (0, 2), (1, 3))])
+    table = pd.DataFrame(appendix_table([LinePanel(attention, (1,)), LinePanel(attention, (0, 2), (1, 3))]))
     assert table.groupby("panel").size().to_dict() == {0: 5 * 4, 1: 2 * 2 * 4}
     assert set(table[table["panel"] == 1]["query_position"]) == {1, 3}
     assert table[table["panel"] == 1]["weight"].tolist() == pytest.approx(

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from core.analysis.layers.layer_cost import hardware
+from core.analysis.layers.layer_cost import hardware, shipped_costs
 from tests.viz_app.language.texts import Texts
 from viz_app import language
-from viz_app.views.paper.table1.layer_costs import machine_text, shipped_costs
+from viz_app.views.paper.table1.layer_costs import machine_text
 
 
 @pytest.mark.parametrize("threads", [1, 2])

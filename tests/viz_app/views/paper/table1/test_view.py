@@ -5,7 +5,8 @@ from functools import cache
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.analysis.layers.layer_cost import grid
+from core.analysis.layers import path_length
+from core.analysis.layers.layer_cost import grid, shipped_costs
 from core.analysis.layers.layer_types import LAYER_TYPES, Sizes
 from tests.viz_app.pages import Start, comes_to, healthy, picture_files, state_of, to_page
 from viz_app.session.fields import Field
@@ -16,8 +17,8 @@ from viz_app.views.paper.table1.layer_costs import LayerMeasurementSlot
 @pytest.fixture
 def why(start: Start, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """Its paths are counted for short sequences alone."""
-    monkeypatch.setattr(layer_costs, "TRACED", (2, 4, 8))
-    monkeypatch.setattr(layer_costs, "path_lengths", cache(layer_costs.path_lengths.__wrapped__))
+    monkeypatch.setattr(path_length, "TRACED", (2, 4, 8))
+    monkeypatch.setattr(path_length, "path_lengths", cache(path_length.path_lengths.__wrapped__))
     return to_page(start(beam_size="1", text="Where?"), "why")
 
 
@@ -30,7 +31,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_shipped_was_measured_at_everything_the_sliders_offer() -> None:
     ns, ds, ks, rs = layer_costs.NS, layer_costs.DS, layer_costs.KS, layer_costs.RS
-    table = layer_costs.shipped_costs()
+    table = shipped_costs()
     assert len(table.costs) == len(grid(ns, ds, ks, rs))
     assert {cost.layer for cost in table.costs} == set(LAYER_TYPES)
     for sizes in (ns, ds, ks, rs):
@@ -51,7 +52,7 @@ def test_every_picture_and_the_table_behind_it(why: AppTest) -> None:
     why.toggle(key="why_table").set_value(True)
     healthy(why.run())
     recurrent = why.dataframe[0].value.query("layer == 'Recurrent'")
-    assert recurrent["path"].tolist() == recurrent["n"].tolist() == list(layer_costs.TRACED)
+    assert recurrent["path"].tolist() == recurrent["n"].tolist() == list(path_length.TRACED)
 
 
 @pytest.mark.usefixtures("quick")

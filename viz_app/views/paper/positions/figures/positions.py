@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -13,7 +12,6 @@ from torch import Tensor
 from core.analysis import positions
 from core.analysis.pictures import Curve, Curves
 from core.analysis.positions import Measure
-from core.files.shipped_files import shipped_folder
 from core.model import sinusoidal_encoding
 from viz_app.drawing.plotly_chart import bare_axis, color_bar, empty_figure, with_layout
 from viz_app.drawing.theme import SMALL, Theme
@@ -149,14 +147,6 @@ def by_distance(learned: Tensor) -> Curves:
     curves.append(Curve(name=tr("learned, mean"), places=places, values=mean, color=0))
     curves.append(Curve(name=tr("sinusoidal"), places=places, values=paper, color=1, dash="dash"))
     return Curves(title=tr("cosine"), axis=tr("cosine"), below=tr("positions apart"), curves=curves, limits=(-1, 1))
-
-
-@cache
-def extrapolation_table() -> pd.DataFrame:
-    """Return what `docs/measurements/extrapolation.py` measured: the share of `exact` answers by `preset`, `seed` and
-    number of `letters`, and whether there were texts of this length `in_training`.
-    """
-    return pd.read_csv(shipped_folder("docs/measurements") / "extrapolation.csv")
 
 
 def extrapolation(table: pd.DataFrame) -> Curves:

@@ -1,9 +1,7 @@
 """Rows of Table 2: the paper's, and the shipped models with a score on newstest2014."""
 
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from core.analysis.model_variations import TABLE_3
 from core.analysis.training_cost import (
@@ -21,12 +19,15 @@ from core.files.training_runs import training_facts_of
 from core.formats.checkpoint import load_checkpoint
 from core.model.preset_configs import PRESETS
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 SHIPPED = {"en-de": "bleu_de", "en-fr": "bleu_fr"}  # and the column of their score
 TEST_SET = "newstest2014"
 P100 = f"{PAPER_DEVICES} x P100"
 
 
-def training_costs() -> pd.DataFrame:
+def training_costs() -> "pd.DataFrame":
     """Return a row a model, `<NA>` where a number is not known.
 
     Columns: `model`, `bleu_de` and `bleu_fr` on newstest2014, of tokenized text with compounds split, as in the paper;
@@ -34,6 +35,8 @@ def training_costs() -> pd.DataFrame:
     see `core.analysis.training_cost`; `teraflops_per_second`, the counted ones by the time of a device; `pairs` of
     training text; `hours` and `devices`; `signature` of a score that was measured here.
     """
+    import pandas as pd
+
     rows = [*map(_of_paper, TABLE_2), *filter(None, map(_shipped, SHIPPED))]
     table = pd.DataFrame(rows)
     seconds = table["hours"] * 3600 * table["devices"].map(lambda name: PAPER_DEVICES if name == P100 else 1)
