@@ -22,6 +22,7 @@ from tests.viz_app.export_readers import READERS
 from viz_app.components import attention_lines, attention_map, head_grid, sentence_bar, word_links
 from viz_app.drawing import head_grid as grid_figures
 from viz_app.drawing import head_links_text, scorecard_text
+from viz_app.drawing.weight_tables import shown_table
 from viz_app.views.compare.one_sentence import figures as comparison_figures
 from viz_app.views.heads.alignment import alignment_ribbons
 from viz_app.views.heads.grid.figures import bertviz_views
@@ -62,6 +63,7 @@ def heads(of: Subject) -> Iterator[Drawn]:
     yield attention_map.map_payload(of.map, head, of.theme, links=links)
     yield pd.DataFrame(weight_tables.lines_table(of.map, [head]))
     yield pd.DataFrame(weight_tables.grid_table(of.maps, [of.place]))
+    yield shown_table(of.map, [head], "hidden")
     for card in of.cards:
         yield {"": [scorecard_text.head_does(card), scorecard_text.numbers(card), scorecard_text.sentences(card)]}
     yield {"": head_links_text.links_text("L1 H1", head_links(of.explanation.maps["cross"], *of.place))}
