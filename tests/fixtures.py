@@ -4,11 +4,12 @@ import copy
 import multiprocessing
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
+from typing import Any
 
 import pytest
 import refused_connections
@@ -193,6 +194,12 @@ def tiny_checkpoint(
     return path
 
 
+@pytest.fixture(scope="module")
+def translator(tiny_checkpoint: Path) -> Translator:
+    """A translator of the tiny model. Do not modify it."""
+    return Translator.from_checkpoint(tiny_checkpoint)
+
+
 @pytest.fixture(scope="session", params=["own", "marian", "t5"])
 def checkpoint_of_any_kind(
     request: pytest.FixtureRequest,
@@ -217,6 +224,30 @@ def checkpoint_of_any_kind(
             module.out_proj.weight.data *= 4
     save_checkpoint(folder.with_suffix(".safetensors"), found.model, found.tokenizer)
     return folder.with_suffix(".safetensors")
+
+
+SaveModel = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def saved_model(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> SaveModel:
+    """`saved_model(name, seed, **shape)`: a checkpoint of an untrained model, as the tiny one but for its shape."""
+
+    def save(name: str, seed: int, **shape: Any) -> Path:
+        path = tmp_path_factory.mktemp("checkpoints") / f"{name}.safetensors"
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, **shape))
+            save_checkpoint(path, model, tokenizer)
+        return path
+
+    return save
+
+
+@pytest.fixture(scope="session")
+def other_checkpoint(saved_model: SaveModel) -> Path:
+    """A model of another shape: one layer, two heads. Do not modify it: copy it."""
+    return saved_model("other", 2, num_heads=2, num_encoder_layers=1, num_decoder_layers=1)
 
 
 @pytest.fixture(scope="session")

@@ -20,8 +20,8 @@ ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
-def explanation(tiny_checkpoint: Path) -> Explanation:
-    return Translator.from_checkpoint(tiny_checkpoint).explain("</script> A dog.", "<b>Hund</b>")
+def explanation(translator: Translator) -> Explanation:
+    return translator.explain("</script> A dog.", "<b>Hund</b>")
 
 
 def test_these_are_all_the_pages_and_frames() -> None:

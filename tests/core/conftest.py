@@ -29,3 +29,9 @@ def patches() -> Tensor:
     for row, length in enumerate((9, 6, 2)):
         images[row, length:] = PAD_PIXEL
     return images
+
+
+@pytest.fixture
+def short_translations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few tokens beyond the length of the source: a model that has learned nothing never ends a sentence."""
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core import Transformer, Translator, app_server, load_checkpoint, serve
-from core.text.tokenizer import SentencePieceTokenizer
+from core import Translator, app_server, load_checkpoint, serve
 
 # Stands for the app: answers at the address that it is given, and prints the model that it is to open.
 STAND_IN = """
@@ -19,11 +18,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(200); self.end_headers(); self.wfile.write(options["--checkpoint"].encode())
 http.server.HTTPServer((options["--address"], int(options["--port"])), Handler).serve_forever()
 """
-
-
-@pytest.fixture
-def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Translator:
-    return Translator(tiny_model, tokenizer)
 
 
 def test_the_app_gets_a_copy_of_the_model(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:

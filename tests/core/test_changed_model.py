@@ -32,10 +32,7 @@ from tests.core.analysis.conftest import random_translator
 SENTENCE = "Two children are playing with a red ball."
 
 
-@pytest.fixture(autouse=True)
-def _short_translations(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Models with random weights do not end their sentences."""
-    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
+pytestmark = pytest.mark.usefixtures("short_translations")
 
 
 def searches_otherwise(translator: Translator, changed: str) -> bool:

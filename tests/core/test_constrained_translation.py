@@ -7,9 +7,7 @@ import pytest
 
 from core.decoding import Constraints, Forbidden, Sampling, best_hypotheses
 from core.formats.importing import import_checkpoint
-from core.model import Transformer
 from core.speculative_translation import translate_with_draft
-from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.formats import bart_models, fsmt_models
 from tests.core.formats.marian_models import Pairs, write_model
@@ -17,15 +15,7 @@ from tests.core.formats.marian_models import Pairs, write_model
 SENTENCES = ["A dog runs through the green grass.", "Where is the nearest station?", "Nobody knows."]
 
 
-@pytest.fixture(scope="module")
-def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Translator:
-    return Translator(tiny_model, tokenizer)
-
-
-@pytest.fixture(autouse=True)
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An untrained model continues to the limit: make it short."""
-    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
+pytestmark = pytest.mark.usefixtures("short_translations")
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])

@@ -100,9 +100,7 @@ def test_what_predicts_one_token_after_the_other_is_refused(translator: Translat
     with pytest.raises(ValueError, match="^a forced beginning" + advice):
         translator.translate(SENTENCE, prefix="Ein")
     searched = Translator.from_checkpoint(tiny_checkpoint, "cpu").translate(SENTENCE, 1).hypotheses[0]
-    with pytest.raises(
-        ValueError, match=r"^the hypothesis has no fed_ids: explain_iteration is for hypotheses of mask"
-    ):
+    with pytest.raises(ValueError, match=r"^the hypothesis has no fed_ids: explain_iteration is for hypotheses of mas"):
         explain_iteration(translator, SENTENCE, searched)
     with pytest.raises(ValueError, match=r"^this model predicts one token after the other and has no mask token"):
         mask_predict_states(Translator.from_checkpoint(tiny_checkpoint, "cpu"), SENTENCE)

@@ -7,7 +7,6 @@ With `FIRST_SENTENCE=50000`, its sentences are those from that number on.
 import math
 from collections.abc import Callable
 from itertools import islice
-from pathlib import Path
 
 import pytest
 import torch
@@ -33,11 +32,6 @@ def refusal(function: Callable[..., object], *arguments: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def translator(tiny_checkpoint: Path) -> Translator:
-    return Translator.from_checkpoint(tiny_checkpoint)
-
-
-@pytest.fixture(scope="module")
 def shipped_tokenizer() -> Tokenizer:
     return load_checkpoint(shipped_checkpoint()).tokenizer
 
@@ -60,11 +54,9 @@ def test_the_tokenizer_loses_nothing(name: str, request: pytest.FixtureRequest) 
     assert len(NUMBERS) < ENOUGH or 0 < refused < len(NUMBERS) / 10, "a fiftieth has one"
 
 
-def test_every_sentence_is_translated_or_refused_with_a_reason(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("short_translations")
+def test_every_sentence_is_translated_or_refused_with_a_reason(translator: Translator) -> None:
     """A batch is the same as its sentences one by one, in a sample."""
-    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)  # strange are the sources
     translated, refused, progress = 0, 0, with_progress(NUMBERS)
     while numbers := list(islice(progress, BATCH)):
         texts = list[str]()

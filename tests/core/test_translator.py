@@ -20,11 +20,6 @@ from core.translator import Translator
 SENTENCE = "A dog runs through the green grass."
 
 
-@pytest.fixture(scope="module")
-def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Translator:
-    return Translator(tiny_model, tokenizer)
-
-
 def test_hypotheses_come_best_first_with_all_that_was_found(
     translator: Translator, tokenizer: SentencePieceTokenizer
 ) -> None:

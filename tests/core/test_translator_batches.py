@@ -10,11 +10,6 @@ from core.translator import Translator
 SENTENCE = "A dog runs through the green grass."
 
 
-@pytest.fixture(scope="module")
-def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Translator:
-    return Translator(tiny_model, tokenizer)
-
-
 def test_a_batch_gives_each_sentence_what_it_gets_alone(
     translator: Translator, parallel_text: list[tuple[str, str]]
 ) -> None:

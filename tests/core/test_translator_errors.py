@@ -21,11 +21,6 @@ from core.translator import Translator
 SENTENCE = "A dog runs through the green grass."
 
 
-@pytest.fixture(scope="module")
-def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Translator:
-    return Translator(tiny_model, tokenizer)
-
-
 @pytest.mark.parametrize(
     "text",
     [

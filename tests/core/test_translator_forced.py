@@ -4,25 +4,12 @@ import pytest
 
 from core.decoding import best_hypotheses
 from core.decoding.limits import MAX_TARGET_TOKENS
-from core.model import Transformer
-from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
 SENTENCE = "A dog runs through the green grass."
 
 
-@pytest.fixture(scope="module")
-def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Translator:
-    return Translator(tiny_model, tokenizer)
-
-
-@pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An untrained model continues to the limit: make it short."""
-    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
-
-
-@pytest.mark.usefixtures("short")
+@pytest.mark.usefixtures("short_translations")
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_a_prefix_begins_the_translation_and_the_whole_is_scored(
     translator: Translator, parallel_text: list[tuple[str, str]], beam_size: int
@@ -48,7 +35,7 @@ def test_a_prefix_begins_the_translation_and_the_whole_is_scored(
         )
 
 
-@pytest.mark.usefixtures("short")
+@pytest.mark.usefixtures("short_translations")
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_a_prefix_may_end_anywhere(translator: Translator, beam_size: int) -> None:
     target = "Zwo\u0308 \U0001f436, \u20ac d"
@@ -60,7 +47,7 @@ def test_a_prefix_may_end_anywhere(translator: Translator, beam_size: int) -> No
         translator.sample(SENTENCE, prefix="Ein Hun")  # type: ignore[arg-type]
 
 
-@pytest.mark.usefixtures("short")
+@pytest.mark.usefixtures("short_translations")
 def test_the_beginning_of_the_model_s_own_translation_leads_to_it(translator: Translator) -> None:
     own = translator.translate(SENTENCE, beam_size=1).hypotheses[0]
     for length in (0, 1, len(own.token_ids) // 2, len(own.token_ids) - 1):
@@ -69,7 +56,7 @@ def test_the_beginning_of_the_model_s_own_translation_leads_to_it(translator: Tr
         assert again.token_log_probs == pytest.approx(own.token_log_probs, abs=1e-5)
 
 
-@pytest.mark.usefixtures("short")
+@pytest.mark.usefixtures("short_translations")
 def test_a_batch_has_a_prefix_for_each(translator: Translator, parallel_text: list[tuple[str, str]]) -> None:
     sources, prefixes = [source for source, _ in parallel_text[:3]], ["Ein Hund", "", "Die Frau im"]
     together = translator.translate_batch(sources, 2, prefixes=prefixes)

@@ -15,11 +15,6 @@ from core.translator import Translator
 SENTENCE = "A dog runs through the green grass."
 
 
-@pytest.fixture(scope="module")
-def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Translator:
-    return Translator(tiny_model, tokenizer)
-
-
 def test_fast_searches_with_reduced_products_and_explains_with_exact_ones(
     translator: Translator, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,9 +4,7 @@ import functools
 import os
 import socket
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 from weakref import WeakValueDictionary
 
@@ -22,11 +20,7 @@ from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from core.capture import AttentionMap, Kind
-from core.formats.checkpoint import save_checkpoint
-from core.model import Transformer
-from core.model.preset_configs import PRESETS
-from core.text.tokenizer import SentencePieceTokenizer
-from core.translator import Translator
+from tests.fixtures import SaveModel
 from tests.viz_app.pages import Start
 from viz_app.controls import job_control
 from viz_app.session import model_memory, open_models
@@ -38,7 +32,6 @@ from viz_app.views.translate.generation import compared_models
 
 SHELL = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
 MakeMap = Callable[..., AttentionMap]
-SaveModel = Callable[..., Path]
 
 # A run of an AppTest would scan all installed packages for components, of which the app uses none, compile the app's
 # scripts, and collect statistics of its use, which the app's settings turn off: together two thirds of its time.
@@ -108,32 +101,11 @@ def nothing_in_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def saved_model(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> SaveModel:
-    """`saved_model(name, seed, **shape)`: a checkpoint of an untrained model, as the tiny one but for its shape."""
-
-    def save(name: str, seed: int, **shape: Any) -> Path:
-        path = tmp_path_factory.mktemp("checkpoints") / f"{name}.safetensors"
-        with torch.random.fork_rng():
-            torch.manual_seed(seed)
-            model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, **shape))
-            save_checkpoint(path, model, tokenizer)
-        return path
-
-    return save
-
-
-@pytest.fixture(scope="session")
 def small_checkpoint(saved_model: SaveModel) -> Path:
     """A checkpoint of an untrained model with 1 + 2 layers of two heads, for analyses that take a pass for each of many
     heads or edges. Do not modify it: copy it.
     """
     return saved_model("small", 1, num_encoder_layers=1, num_heads=2)
-
-
-@pytest.fixture(scope="session")
-def stepped(tiny_checkpoint: Path) -> Translator:
-    """A translator of the tiny model."""
-    return Translator.from_checkpoint(tiny_checkpoint)
 
 
 @pytest.fixture

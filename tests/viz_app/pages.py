@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import parse_qs
 
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
@@ -40,6 +41,12 @@ def comes_to(app: AppTest, **address: str | list[str]) -> AppTest:
     app.query_params.update(address)
     app.session_state[session_key(Visit)] = Visit()
     return app
+
+
+def parsed(address: str) -> tuple[str, dict[str, str | list[str]]]:
+    """The page of an address such as `heads?text=A`, and its parameters; one that it has several times is a list."""
+    page, _, query = address.partition("?")
+    return page, {name: texts if len(texts) > 1 else texts[0] for name, texts in parse_qs(query).items()}
 
 
 def healthy(app: AppTest) -> AppTest:

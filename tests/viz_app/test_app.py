@@ -16,7 +16,6 @@ from streamlit.testing.v1 import AppTest
 
 from core.files.budget import MIB
 from core.files.process_memory import PROCESS
-from tests.viz_app.conftest import SaveModel
 from tests.viz_app.pages import (
     Start,
     added,
@@ -39,12 +38,6 @@ from viz_app.session.readings import Current
 
 README = Path(__file__).parents[2] / "README.md"
 README_LINKS = re.findall(r"\]\((http://localhost:8501/[^)]+)\)", README.read_text("utf-8"))
-
-
-@pytest.fixture(scope="session")
-def other_checkpoint(saved_model: SaveModel) -> Path:
-    """A model of another shape: one layer, two heads."""
-    return saved_model("other", 2, num_heads=2, num_encoder_layers=1, num_decoder_layers=1)
 
 
 def test_first_screen_shows_a_translation_and_a_head(start: Start) -> None:
@@ -72,8 +65,7 @@ def test_a_page_takes_every_text(app: AppTest, page: str) -> None:
         "\u0645\u0631\u062d\u0628\u0627",
         "a\u0000b\n\tc",
     ):
-        app.text_input(key="text").set_value(text)
-        healthy(app.run())
+        healthy(app.text_input(key="text").set_value(text).run())
         assert app.text_input(key="text").value == text
         assert not app.error
 
@@ -110,8 +102,7 @@ def test_a_sentence_for_which_there_is_no_memory_is_refused_below_the_box(
 ) -> None:
     opened(app, "heads")
     monkeypatch.setattr(PROCESS, "limit", PROCESS.held + 2 * MIB)
-    app.text_input(key="text").set_value("Where is the dog? " * 12)
-    healthy(app.run())
+    healthy(app.text_input(key="text").set_value("Where is the dog? " * 12).run())
     assert "This pass of the model would take" in app.error[0].value
     assert "shorten the sentence, close a model, or start the app with" in app.error[0].value
     app.text_input(key="text").set_value("Where?")
@@ -139,8 +130,7 @@ def test_an_impossible_setting_in_the_address_is_ignored(start: Start, value: st
 
 def test_an_example_is_translated_by_a_click(start: Start) -> None:
     app = start(beam_size="1").run()
-    app.button(key=f"example: {EXAMPLES[1]}").click()
-    healthy(app.run())
+    healthy(app.button(key=f"example: {EXAMPLES[1]}").click().run())
     assert app.text_input(key="text").value == EXAMPLES[1]
     assert reading(app).translation.source == EXAMPLES[1]
 
@@ -150,11 +140,9 @@ def test_the_chosen_hypothesis_is_what_all_pages_are_about(app: AppTest) -> None
     show_translation(app, 1)
     chosen = reading(app)
     assert chosen.hypothesis == chosen.translation.hypotheses[1]
-    to_page(app, "heads")
-    healthy(app.run())
+    opened(app, "heads")
     assert reading(app).index == 1
-    app.text_input(key="text").set_value("A new sentence.")
-    healthy(app.run())
+    healthy(app.text_input(key="text").set_value("A new sentence.").run())
     assert reading(app).index == 0
 
 
@@ -218,8 +206,7 @@ def test_every_method_is_shown_with_its_rank_correlation(
     assert said() == 2  # of all heads, and of the selected one
     for view in views:
         app.session_state["view"] = view
-        app.multiselect(key=box).set_value(names[:-4])
-        healthy(app.run())
+        healthy(app.multiselect(key=box).set_value(names[:-4]).run())
         assert said() == 1 + len(names[:-4])
     expected = [{"L1"}, {"L2"}] if per_layer else [set(names[:4]), set(names[4:8])]
     assert [set(table.value["head"]) for table in app.dataframe if "weight" in table.value] == expected
@@ -236,8 +223,7 @@ def test_an_uploaded_checkpoint_becomes_the_current_model_until_it_is_closed(
     assert len(app.multiselect(key="heads_cross").options) == 2 + 4
     assert len(app.multiselect(key="heads_cross").value) == 1
     assert app.file_uploader[0].value == []
-    app.button(key="close").click()
-    healthy(app.run())
+    healthy(app.button(key="close").click().run())
     assert "2 + 2 layers, 4 heads" in html_of(app)
     assert len(app.multiselect(key="heads_cross").value) == 1
 
@@ -272,15 +258,13 @@ def test_a_folder_or_archive_with_several_models_lists_them_to_choose_from(
     app.run()
     if by_path:
         app.text_input(key="path-0").set_value(str(folder))
-        app.button(key="open_path_button").click()
-        healthy(app.run())
+        healthy(app.button(key="open_path_button").click().run())
         healthy(app.run())
     else:
         upload(app, ("both", Path(shutil.make_archive(str(folder), "zip", folder)).read_bytes()))
     assert "holds 2 models: choose one of them." in " ".join(each.value for each in app.sidebar.markdown)
     assert not app.sidebar.error  # a question is no error
-    app.button(key="choose both other.safetensors").click()
-    healthy(app.run())
+    healthy(app.button(key="choose both other.safetensors").click().run())
     assert "1 + 1 layers, 2 heads" in html_of(app)
     assert not app.sidebar.error
     assert not any(button.key and button.key.startswith("choose") for button in app.button)

@@ -70,8 +70,7 @@ def test_every_page_draws_it_or_says_that_it_needs_a_model(app: AppTest, arrays:
         assert bool(notes) == ("attention" not in page.models), page.name
         assert reading(app).hypothesis.text == "Der Hund"
     content = weakref.ref(reading(app).explain())
-    app.button(key="close").click()
-    healthy(app.run())
+    healthy(app.button(key="close").click().run())
     assert reading(app).translation.source == "The house."
     gc.collect()
     assert content() is None
@@ -80,11 +79,9 @@ def test_every_page_draws_it_or_says_that_it_needs_a_model(app: AppTest, arrays:
 def test_a_page_that_needs_a_model_offers_one(app: AppTest, arrays: Path) -> None:
     open_path(app, arrays)
     assert reading(app).model.name == "attention.npz"
-    app.button(key="translation_model").click()
-    healthy(app.run())
+    healthy(app.button(key="translation_model").click().run())
     assert reading(app).model.name == "tiny.safetensors"
-    app.selectbox(key="open_model").select_index(1)
-    healthy(app.run())
+    healthy(app.selectbox(key="open_model").select_index(1).run())
     assert reading(app).explain().source_tokens == tuple(TOKENS["source_tokens"])
 
 

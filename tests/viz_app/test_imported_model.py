@@ -37,8 +37,7 @@ def app(start: Start, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 
 def open_path(app: AppTest, path: object) -> AppTest:
     next(box for box in app.text_input if box.placeholder == "~/models/opus-mt-en-de").set_value(str(path))
-    app.button(key="open_path_button").click()
-    return healthy(app.run())
+    return healthy(app.button(key="open_path_button").click().run())
 
 
 @pytest.mark.usefixtures("small_pages")
@@ -55,8 +54,7 @@ def test_every_page_shows_it_and_its_memory_is_free_when_it_is_closed(app: AppTe
         if page.name == "positions":
             assert any("The model's own have the order halves" in each.value for each in app.caption)
     translator = weakref.ref(reading(app).model.translator)
-    app.button(key="close").click()
-    healthy(app.run())
+    healthy(app.button(key="close").click().run())
     assert reading(app).model.name == "tiny.safetensors"
     assert reading(app).translation.source == "The house."
     gc.collect()
@@ -116,8 +114,7 @@ def test_folders_of_the_server_are_offered_in_place_of_a_path(
     (offered,) = [box for box in app.sidebar.selectbox if box.key not in ("open_model", "language")]
     assert offered.options == [folder.name]
     offered.select(folder.name)
-    app.button(key="open_path_button").click()
-    healthy(app.run())
+    healthy(app.button(key="open_path_button").click().run())
     assert reading(app).model.path == str(folder.resolve())
 
 
@@ -129,11 +126,9 @@ def test_the_target_language_is_selected_and_leaves_with_the_model(app: AppTest,
     languages.select_index(1)
     healthy(app.run())
     assert app.text_input(key="text").value == ">>bar<< The house."
-    app.text_input(key="text").set_value("A new sentence.")
-    healthy(app.run())
+    healthy(app.text_input(key="text").set_value("A new sentence.").run())
     assert reading(app).translation.source == ">>bar<< A new sentence."
-    app.selectbox(key="open_model").select("tiny.safetensors")
-    healthy(app.run())
+    healthy(app.selectbox(key="open_model").select("tiny.safetensors").run())
     assert app.text_input(key="text").value == "A new sentence."
     assert not [box for box in app.selectbox if box.key == "target_language"]
 

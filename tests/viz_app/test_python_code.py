@@ -14,7 +14,6 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from core import Translator
-from core.analysis.attribution.methods import Method
 from core.analysis.corpus.index_file import index_beside, save_index
 from core.analysis.layers import path_length
 from core.analysis.over_training.history import open_history, pack_history
@@ -23,12 +22,11 @@ from core.analysis.signs.thresholds import SignThresholds, Threshold
 from core.cli.commands import main
 from core.export import load_explanation
 from core.images.rendering import Style, render
-from tests.viz_app.pages import Start, comes_to, healthy, opened, reading, state_of
+from tests.viz_app.pages import Start, comes_to, healthy, opened, parsed, reading, state_of
 from viz_app.controls import downloads, job_control
 from viz_app.controls.job_control import TURN
 from viz_app.frame import share_menu
 from viz_app.session import model_paths, python_code, sample_sentences, signs
-from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.jobs import Job
 from viz_app.session.models import ROOT, model_at
 from viz_app.session.open_models import OpenModels
@@ -112,14 +110,43 @@ def after_job(app: AppTest, rows: dict[str, Row], job: Job | None) -> AppTest:
     return healthy(app.run())
 
 
-@pytest.fixture
-def app(start: Start) -> AppTest:
-    return start(text="Where?", beam_size="2", target="345.28.2")
+WHERE = "text=Where?&beam_size=1"
+CONTRIBUTIONS = "contributions(?!-heads|-source|-prefix)|lexicon"
+TRAINING_STEPS = ("", "&at=label&reference=Wo?", "&at=gradient")
+SELECTION = "selection=cross|norms|L1+H2|Mean+of+all|Maximum+of+chosen"
 
 
-def test_translate(app: AppTest, rows: dict[str, Row]) -> None:
-    opened(app, "translate")
-    run_all(rows, 2)
+@pytest.mark.parametrize(
+    ("address", "count", "names"),
+    [
+        ("translate?text=Where?&beam_size=2&target=345.28.2", 2, ""),
+        ("beam?text=Where?&beam_size=2&prefix=345", 1, "beam"),
+        (f"heads?{WHERE}&hide_special=false&heads_cross=L1+H2", 2, ""),
+        (f"heads?{WHERE}&hide_special=false&weights=norms&heads_cross=Maximum+of+chosen&heads_cross=L2+H1", 3, ""),
+        (f"heads?{WHERE}&hide_special=false&weights=gradient&heads_cross=Mean+of+all", 2, ""),
+        (f"heads?{WHERE}&hide_special=false&weights=rollout&layers_cross=L2", 2, ""),
+        (f"heads?{WHERE}&kind=joint", 1, ""),
+        (f"heads?{WHERE}&kind=joint&weights=norms", 1, ""),
+        (f"heads?{WHERE}&view=bertviz&bertviz_view=Head+view", 1, ""),
+        (f"heads?{WHERE}&view=bertviz&bertviz_view=Model+view", 1, ""),
+        (f"alignment?{WHERE}&target=345.28.346.2&links=0-0", 1, ""),
+        (f"table_3?{WHERE}", 1, ""),
+        # of the contributions, all but pictures of the numbers of the others
+        (f"contributions?{WHERE}&target=345.28.2&term=cross+L2+H1&against=mean+of+all", 3, CONTRIBUTIONS),
+        (f"contributions?{WHERE}&target=345.28.2&term=decoder+L1+H2&against=mean+of+all", 3, CONTRIBUTIONS),
+        (f"lens?{WHERE}&target=345.28.2", 3, "lens|encoder-levels"),
+        (f"step_through?{WHERE}&target=345.28.2&at=cross-softmax", 1, ""),
+        *((f"training_step?{WHERE}&target=345.28.2&schedule_step=50{at}", 1, "") for at in TRAINING_STEPS),
+        *((f"paper_figures?{WHERE}&figure=Figure+{n}&paper_text_{n}=A+dog+runs.", 1, "") for n in (3, 4, 5)),
+        (f"paper_figures?{WHERE}&figure=Selection+on+Heads&{SELECTION}", 1, ""),
+    ],
+)
+def test_an_address(start: Start, rows: dict[str, Row], address: str, count: int, names: str) -> None:
+    page, parameters = parsed(address)
+    opened(start(**parameters), page)
+    for name in [name for name in rows if not re.match(names, name)]:
+        del rows[name]
+    run_all(rows, count)
 
 
 def test_samples_and_a_beam_under_constraints(start: Start, rows: dict[str, Row]) -> None:
@@ -128,13 +155,6 @@ def test_samples_and_a_beam_under_constraints(start: Start, rows: dict[str, Row]
     run_all(rows, 3)
     opened(app, "beam")
     only(rows, "beam")
-    run_all(rows, 1)
-
-
-def test_beam_after_a_forced_beginning(start: Start, rows: dict[str, Row]) -> None:
-    app = opened(start(text="Where?", beam_size="2", prefix="345"), "beam")
-    only(rows, "beam")
-    assert any("forced" in caption.value for caption in app.caption)
     run_all(rows, 1)
 
 
@@ -152,35 +172,6 @@ def test_compare(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyP
     if against == "Sentence":
         healthy(app.selectbox(key="compare_weights").set_value("rollout").run())
         run_all(rows, 3)
-
-
-@pytest.mark.parametrize(
-    ("selected", "weights"),
-    [("L1 H2", "attention"), ("Maximum of chosen,L2 H1", "norms"), ("Mean of all", "gradient"), ("L2", "rollout")],
-)
-def test_heads(start: Start, rows: dict[str, Row], selected: str, weights: Method) -> None:
-    box, heads = "layers_cross" if weights == "rollout" else "heads_cross", selected.split(",")
-    app = start(text="Where?", beam_size="1", hide_special="false", weights=METHOD_NAMES[weights])
-    app.query_params[box] = heads
-    opened(app, "heads")
-    run_all(rows, 1 + len(heads))
-
-
-@pytest.mark.parametrize("weights", ["attention", "norms"])
-def test_joint(start: Start, rows: dict[str, Row], weights: Method) -> None:
-    opened(start(text="Where?", beam_size="1", kind="joint", weights=METHOD_NAMES[weights]), "heads")
-    run_all(rows, 1)
-
-
-@pytest.mark.parametrize("view", ["Head view", "Model view"])
-def test_bertviz(start: Start, rows: dict[str, Row], view: str) -> None:
-    opened(start(text="Where?", beam_size="1", view="bertviz", bertviz_view=view), "heads")
-    run_all(rows, 1)
-
-
-def test_alignment(start: Start, rows: dict[str, Row]) -> None:
-    opened(start(text="A dog runs.", beam_size="1", target="345.28.346.2", links="0-0"), "alignment")
-    run_all(rows, 1)
 
 
 def test_switches(start: Start, rows: dict[str, Row]) -> None:
@@ -209,11 +200,6 @@ def test_table_1(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyP
         run_all(rows, 1)
 
 
-def test_table_3(start: Start, rows: dict[str, Row]) -> None:
-    opened(start(text="Where?", beam_size="1"), "table_3")
-    run_all(rows, 1)
-
-
 def test_score(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch) -> None:
     limits = SignThresholds({name: Threshold(0.5, 8, 0.0) for name in SIGNS}, "a sample", 8)
     monkeypatch.setattr(signs, "thresholds", lambda _: limits)
@@ -236,18 +222,6 @@ def test_two_models_over_a_test_set(start: Start, rows: dict[str, Row], small_ch
     run_all(rows, 6)
 
 
-@pytest.mark.parametrize("term", ["cross L2 H1", "decoder L1 H2"])
-def test_contributions(start: Start, rows: dict[str, Row], term: str) -> None:
-    app = opened(
-        start(text="Where?", beam_size="1", target="345.28.2", term=term, against="mean of all"), "contributions"
-    )
-    only(rows, "contributions", "lexicon")
-    for name in ("contributions-heads", "contributions-source", "contributions-prefix"):
-        del rows[name]  # pictures of the numbers of the others
-    healthy(app)
-    run_all(rows, 3)
-
-
 def test_contrast(start: Start, rows: dict[str, Row], small_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_control, "TURN", 60.0)
     app = opened(start(small_checkpoint, text="Where?", beam_size="1", target="345.28.2", token="1"), "contrast")
@@ -255,12 +229,6 @@ def test_contrast(start: Start, rows: dict[str, Row], small_checkpoint: Path, mo
     sample.begin(reading(app).model, ("Where?", "The sea."), True)
     after_job(app, rows, sample.job)
     run_all(rows, 5)
-
-
-def test_lens(start: Start, rows: dict[str, Row]) -> None:
-    opened(start(text="Where?", beam_size="1", target="345.28.2"), "lens")
-    only(rows, "lens", "encoder-levels")
-    run_all(rows, 3)
 
 
 def test_generation(
@@ -305,18 +273,6 @@ def test_over_training(
     run_all({"score": rows["trained-score-cross"]}, 1)
 
 
-def test_step_through(start: Start, rows: dict[str, Row]) -> None:
-    opened(start(text="Where?", beam_size="1", target="345.28.2", at="cross-softmax"), "step_through")
-    run_all(rows, 1)
-
-
-@pytest.mark.parametrize("at", ["", "label", "gradient"])
-def test_training_step(start: Start, rows: dict[str, Row], at: str) -> None:
-    address = {"text": "Where?", "beam_size": "1", "target": "345.28.2", "schedule_step": "50", "at": at}
-    opened(start(**address, reference="Wo?" if at == "label" else ""), "training_step")
-    run_all(rows, 1)
-
-
 @pytest.mark.parametrize(("view", "count"), [("Components", 3), ("Paths between heads", 2)])
 def test_patching(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch, view: str, count: int) -> None:
     monkeypatch.setattr(job_control, "TURN", 60.0)
@@ -342,14 +298,6 @@ def test_positions(start: Start, rows: dict[str, Row]) -> None:
     for view in ("Sinusoids", "Similarity", "Rotation", "Extrapolation", FIRST_LAYER):
         healthy(app.segmented_control(key="positions_view").set_value(view).run())
         run_all(rows, 1)
-
-
-@pytest.mark.parametrize("figure", ["Figure 3", "Figure 4", "Figure 5", "Selection on Heads"])
-def test_paper_figures(start: Start, rows: dict[str, Row], figure: str) -> None:
-    selected = "cross|norms|L1 H2|Mean of all|Maximum of chosen"
-    sentence = {f"paper_text_{figure[-1]}": "A dog runs."}
-    opened(start(text="Where?", beam_size="1", figure=figure, selection=selected, **sentence), "paper_figures")
-    run_all(rows, 1)
 
 
 def test_parsing(start: Start, rows: dict[str, Row], tree_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -408,8 +356,7 @@ def test_own_corpus_index(start: Start, rows: dict[str, Row], tmp_path: Path, mo
     """The script opens the index under the name with which it was saved."""
     app = opened(start(text="Where?", beam_size="1"), "corpus")
     app.text_area(key="corpus_text").set_value("A dog runs.\tEin Hund.\nThe sea.\tDas Meer.")
-    app.button(key="corpus_submit").click()
-    healthy(app.run())
+    healthy(app.button(key="corpus_submit").click().run())
     own = state_of(app, OwnIndex)
     after_job(app, rows, own.job)
     assert own.opened is not None

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.core.tiny_models import LIKE_T5
-from tests.viz_app.conftest import SaveModel
+from tests.fixtures import SaveModel
 from tests.viz_app.pages import Start, comes_to, healthy, opened
 from viz_app.controls import job_control
 

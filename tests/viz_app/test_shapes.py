@@ -3,7 +3,7 @@
 import pytest
 
 from core.drawing.drawing_data import MAX_CELL
-from tests.viz_app.conftest import SaveModel
+from tests.fixtures import SaveModel
 from tests.viz_app.pages import Start, comes_to, reading, to_page
 from viz_app.drawing.display_text import plain
 from viz_app.page_list import VIEWS

@@ -7,7 +7,6 @@ import itertools
 import os
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -55,9 +54,9 @@ def sentences(translator: Translator, count: int) -> list[str]:
 
 @pytest.mark.parametrize("number", range(max(SENTENCES, 1)))
 def test_every_page_draws_any_sentence_and_all_its_files_open(
-    number: int, start: Start, files: dict[str, Callable[[], bytes]], tiny_checkpoint: Path
+    number: int, start: Start, files: dict[str, Callable[[], bytes]], translator: Translator
 ) -> None:
-    text = sentences(Translator.from_checkpoint(tiny_checkpoint), number + 1)[-1]
+    text = sentences(translator, number + 1)[-1]
     app, count = start(text=text, beam_size="2").run(), Counter[str]()
     for page in VIEWS:
         if not SENTENCES and page.name not in FEW:

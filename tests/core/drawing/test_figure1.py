@@ -36,8 +36,7 @@ console.log(JSON.stringify(widths.map((width) => layoutFigure(data, width, sets,
 
 
 @pytest.fixture(scope="module")
-def explanation(tiny_checkpoint: Path) -> Explanation:
-    translator = Translator.from_checkpoint(tiny_checkpoint)
+def explanation(translator: Translator) -> Explanation:
     return translator.explain("Where is it?", translator.translate("Where is it?", beam_size=1).text)
 
 
@@ -46,8 +45,8 @@ def decoded(text: str, heads: int, rows: int, columns: int) -> np.ndarray[Any, A
     return np.where(steps == MASKED, np.nan, steps / STEPS)
 
 
-def test_the_maps_are_the_weights_of_every_head(explanation: Explanation, tiny_checkpoint: Path) -> None:
-    config = Translator.from_checkpoint(tiny_checkpoint).model.config
+def test_the_maps_are_the_weights_of_every_head(explanation: Explanation, translator: Translator) -> None:
+    config = translator.model.config
     maps = figure1_data(explanation, config)["maps"]
     for kind in KINDS:
         assert len(maps[kind]["layers"]) == len(explanation.maps[kind])
@@ -59,9 +58,9 @@ def test_the_maps_are_the_weights_of_every_head(explanation: Explanation, tiny_c
 
 
 def test_the_next_tokens_are_the_most_probable_ones_and_the_predicted_one(
-    explanation: Explanation, tiny_checkpoint: Path
+    explanation: Explanation, translator: Translator
 ) -> None:
-    steps = figure1_data(explanation, Translator.from_checkpoint(tiny_checkpoint).model.config)["options"]
+    steps = figure1_data(explanation, translator.model.config)["options"]
     for position, options in enumerate(steps):
         best = dict(explanation.alternatives[position])
         [predicted] = [each for each in options if each["predicted"]]
@@ -97,8 +96,8 @@ def make_random_map() -> Any:
     return make
 
 
-def test_an_explanation_without_a_model_is_refused(explanation: Explanation, tiny_checkpoint: Path) -> None:
-    config = Translator.from_checkpoint(tiny_checkpoint).model.config
+def test_an_explanation_without_a_model_is_refused(explanation: Explanation, translator: Translator) -> None:
+    config = translator.model.config
     without = replace(explanation, maps={"cross": explanation.maps["cross"]})
     with pytest.raises(ValueError, match="the explanation has no encoder_self, decoder_self: explain it with a model"):
         figure1_data(without, config)

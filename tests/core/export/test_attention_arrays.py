@@ -160,9 +160,7 @@ def test_hostile_files_are_refused(
 ) -> None:
     path = tmp_path / "attention.npz"
     np.savez(path, source_tokens=np.array(["a", {}], dtype=object))
-    with pytest.raises(
-        ArrayError, match=r"^attention\.npz: it is not an NPZ file of arrays, .*damaged: .* type object"
-    ):
+    with pytest.raises(ArrayError, match=r"^attention\.npz: it is not an NPZ file of arrays, .*damaged: .* type objec"):
         load_arrays(path)
     with monkeypatch.context() as patch, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.npy", bytes(2**20))
@@ -256,7 +254,5 @@ def test_the_documented_lines_make_the_arrays_of_any_model_of_transformers(
 
 def test_the_number_of_weights_has_a_bound(arrays: dict[str, NDArray[Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.export.attention_arrays.MAX_UNPACKED", 4 * 100)
-    with pytest.raises(
-        ArrayError, match=r"^there are 144 attention weights, at most 100 are read: give fewer layers or"
-    ):
+    with pytest.raises(ArrayError, match=r"^there are 144 attention weights, at most 100 are read: give fewer layers"):
         explanation_of_arrays(arrays)

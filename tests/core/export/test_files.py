@@ -65,9 +65,7 @@ def test_npz_is_read_by_numpy_alone(record: ExplanationRecord) -> None:
 
 
 def test_another_suffix_is_refused(record: ExplanationRecord) -> None:
-    with pytest.raises(
-        ValueError, match=r"unknown suffix '.pdf': the file name must end with one of .html, .npz, .json"
-    ):
+    with pytest.raises(ValueError, match=r"unknown suffix '.pdf': the file name must end with one of .html, .npz, .js"):
         as_bytes(record, ".pdf")
 
 

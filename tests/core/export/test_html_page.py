@@ -7,7 +7,6 @@ import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -72,8 +71,8 @@ def test_every_weight_is_there(record: ExplanationRecord) -> None:
             np.testing.assert_allclose(steps[visible] / STEPS, layer.weights.flatten(1)[visible], atol=2e-5)
 
 
-def test_figure_1_is_there_if_the_model_is_known(record: ExplanationRecord, tiny_checkpoint: Path) -> None:
-    config = Translator.from_checkpoint(tiny_checkpoint).config
+def test_figure_1_is_there_if_the_model_is_known(record: ExplanationRecord, translator: Translator) -> None:
+    config = translator.config
     data = json.loads(Elements(page(record)).texts["script"][0])
     assert data["figure1"] == json.loads(json.dumps(figure1_data(record.explanation, config)))
     newer = {**record.model["config"], "of_a_newer_version": 1}

@@ -106,7 +106,7 @@ def test_is_frozen() -> None:
 
 @pytest.mark.parametrize("name", [*SIZES, *OPTIONAL_SIZES])
 def test_sizes_are_positive_integers(name: str) -> None:
-    for value in (0, -1, 8.0, "8", True):
+    for value in (0, -1, 8.0, "8", True, *([None] if name in SIZES else [])):
         assert_invalid(rf"^{name} \({value!r}\) must be a positive integer$", **{name: value})
 
 
@@ -132,79 +132,79 @@ def test_the_largest_configuration_has_shapes() -> None:
         assert num_parameters(largest) > 2**37
 
 
-def test_positions_begin_near_the_first() -> None:
+def test_positions_heads_and_pictures_have_bounds() -> None:
+    """Each head of a stack, in all its layers, has a weight for every pair of tokens."""
     assert config(position_offset=MAX_POSITION_OFFSET - 1)
-    assert_invalid(
-        rf"^position_offset \({MAX_POSITION_OFFSET}\) must be an integer from 0 to ",
-        position_offset=MAX_POSITION_OFFSET,
-    )
-
-
-@pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_the_heads_of_a_stack_have_a_bound(stack: str) -> None:
-    """Its heads in all layers, each of which has a weight for every pair of tokens."""
-    heads, layers = 128, {f"num_{stack}_layers": MAX_HEADS // 128}
-    widths = {"num_heads": heads, "d_k": 1, "d_v": 1}
-    assert config(**widths, **layers)
-    assert_invalid(
-        rf"^the {stack} has 33 layers of 128 heads, 4224 in all: at most {MAX_HEADS} ",
-        **widths,
-        **{f"num_{stack}_layers": MAX_HEADS // 128 + 1},
-    )
-
-
-def test_the_height_of_a_picture_has_a_bound() -> None:
+    offset = rf"^position_offset \({MAX_POSITION_OFFSET}\) must be an integer from 0 to "
+    assert_invalid(offset, position_offset=MAX_POSITION_OFFSET)
+    for stack in ("encoder", "decoder"):
+        heads, layers = {"num_heads": 128, "d_k": 1, "d_v": 1}, MAX_HEADS // 128
+        assert config(**heads, **{f"num_{stack}_layers": layers})
+        message = rf"^the {stack} has 33 layers of 128 heads, 4224 in all: at most {MAX_HEADS} "
+        assert_invalid(message, **heads, **{f"num_{stack}_layers": layers + 1})
     assert config(patch_size=32, patch_rows=32)
-    assert_invalid(
-        rf"^patch_size \* patch_rows \(32 \* 33\) must be at most {MAX_PICTURE_HEIGHT}: ", patch_size=32, patch_rows=33
-    )
+    height = rf"^patch_size \* patch_rows \(32 \* 33\) must be at most {MAX_PICTURE_HEIGHT}: "
+    assert_invalid(height, patch_size=32, patch_rows=33)
 
 
-@pytest.mark.parametrize("name", SIZES)
-def test_sizes_are_not_none(name: str) -> None:
-    assert_invalid(rf"^{name} \(None\) must be a positive integer$", **{name: None})
+DROPOUT = r"must be a number from 0 up to, but not including, 1$"
+SPECIAL = r"must be an integer from 0 to vocab_size - 1 \(99\)$"
+SHARED = r"^d_model \(32\) must be divisible by {} \(5\), or give both d_k and d_v$"
 
 
-@pytest.mark.parametrize("name", ["num_heads", "num_decoder_heads"])
-@pytest.mark.parametrize("widths", [{}, {"d_k": 8}, {"d_v": 8}])
-def test_heads_share_the_width_equally(name: str, widths: dict[str, int]) -> None:
-    assert_invalid(
-        rf"^d_model \(32\) must be divisible by {name} \(5\), or give both d_k and d_v$", **{name: 5}, **widths
-    )
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        *(
+            ({name: 5, **widths}, SHARED.format(name))
+            for name in ("num_heads", "num_decoder_heads")
+            for widths in ({}, {"d_k": 8}, {"d_v": 8})
+        ),
+        *(
+            ({"dropout": value}, rf"^dropout \({value!r}\) {DROPOUT}")
+            for value in (-0.1, 1, 1.0, float("nan"), float("inf"), "0.1", None, True)
+        ),
+        *(
+            ({"norm_eps": value}, rf"^norm_eps \({value!r}\) must be a number above 0 and at most 1$")
+            for value in (0.0, -1e-5, 1.5, float("nan"), 1, "1e-5", None)
+        ),
+        *(
+            ({name: value}, rf"^{name} \({value!r}\) {SPECIAL}")
+            for name in ("pad_id", "bos_id", "eos_id")
+            for value in (-1, 100, 5.0, None, True)
+        ),
+        ({"pad_id": 2}, r"^pad_id \((\d)\) and eos_id \(\1\) must differ: every source ends"),
+        ({"eos_id": 0}, r"^pad_id \((\d)\) and eos_id \(\1\) must differ: every source ends"),
+        ({"d_model": 33, "num_heads": 3}, r"^d_model \(33\) must be even: sinusoidal positions come in pairs of sine"),
+        ({"positions": "learned", "position_offset": 2}, r"^position_offset \(2\) must be 0 for learned positions: "),
+        ({"position_offset": -1}, r"^position_offset \(-1\) must be an integer from 0 to \d+$"),
+        *(
+            (
+                {"target_vocab_size": 90, "tied": tied},
+                rf"^target_vocab_size \(90\) needs a .*: tied \('{tied}'\) must be 't",
+            )
+            for tied in ("all", "inputs")
+        ),
+        ({"patch_rows": 2}, r"^patch_rows \(2\) needs patch_size: without it the source is tokens$"),
+        ({"patch_size": 4, "tied": "target"}, r"^tied \('target'\) must be 'all' with a patch_size \(4\): the source"),
+        ({"patch_size": 4, "source_prefix": (5,)}, r"^source_prefix \(\(5,\)\) must be empty with a patch_size \(4\)"),
+        ({"patch_size": 4, "source_suffix": (5,)}, r"^source_suffix \(\(5,\)\) must be empty with a patch_size \(4\)"),
+        ({"mask_id": 100}, r"^mask_id \(100\) must be an integer from 0 to vocab_size - 1 \(99\)$"),
+        ({"mask_id": 2}, r"^mask_id \(2\) and eos_id must differ: give an id that no text contains$"),
+        ({"mask_id": 3, "neighbourhood": 4}, r"^neighbourhood \(4\) must be None with a mask_id \(3\): models without"),
+        ({"mask_id": 3, "patch_size": 4}, r"^patch_size \(4\) must be None with a mask_id \(3\): models with"),
+        ({"mask_id": 3, "forced_first_id": 5}, r"^forced_first_id \(5\) must be None with a mask_id \(3\): models"),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(changes: dict[str, Any], message: str) -> None:
+    assert_invalid(message, **changes)
 
 
-@pytest.mark.parametrize("value", [-0.1, 1, 1.0, float("nan"), float("inf"), "0.1", None, True])
-def test_dropout_is_a_probability_below_one(value: object) -> None:
-    assert_invalid(rf"^dropout \({value!r}\) must be a number from 0 up to, but not including, 1$", dropout=value)
-
-
-@pytest.mark.parametrize("value", ["rotary", None, ["learned"]])
-def test_positions_are_of_a_known_kind(value: object) -> None:
-    assert_invalid(r"^positions \(.*\) must be 'sinusoidal', 'learned' or 'relative'$", positions=value)
-
-
-def test_sinusoids_come_in_pairs() -> None:
-    assert_invalid(
-        r"^d_model \(33\) must be even: sinusoidal positions come in pairs of sine and cosine$", d_model=33, num_heads=3
-    )
+def test_what_other_projects_have_is_valid() -> None:
+    """Marian starts with padding, fairseq with `</s>`; learned positions come in no pairs."""
+    assert config(pad_id=1)
+    assert config(bos_id=2)
     assert config(d_model=33, num_heads=3, positions="learned").d_model == 33
-
-
-@pytest.mark.parametrize("name", ["pad_id", "bos_id", "eos_id"])
-@pytest.mark.parametrize("value", [-1, 100, 5.0, None, True])
-def test_special_tokens_are_in_the_vocabulary(name: str, value: object) -> None:
-    assert_invalid(rf"^{name} \({value!r}\) must be an integer from 0 to vocab_size - 1 \(99\)$", **{name: value})
-
-
-@pytest.mark.parametrize("ids", [{"pad_id": 2}, {"eos_id": 0}])
-def test_padding_is_not_the_end(ids: dict[str, int]) -> None:
-    assert_invalid(r"^pad_id \((\d)\) and eos_id \(\1\) must differ: every source ends", **ids)
-
-
-@pytest.mark.parametrize("ids", [{"pad_id": 1}, {"bos_id": 2}])
-def test_the_start_may_be_another_special_token(ids: dict[str, int]) -> None:
-    """Marian starts with padding, fairseq with `</s>`."""
-    assert config(**ids)
 
 
 @pytest.mark.parametrize(("name", "choices"), CHOICES.items())
@@ -218,27 +218,6 @@ def test_choices_are_named(name: str, choices: Any) -> None:
 def test_switches_are_booleans(name: str) -> None:
     for value in (None, 1, "yes"):
         assert_invalid(rf"^{name} \({value!r}\) must be True or False$", **{name: value})
-
-
-@pytest.mark.parametrize("value", [0.0, -1e-5, 1.5, float("nan"), 1, "1e-5", None])
-def test_the_epsilon_is_small_and_positive(value: object) -> None:
-    assert_invalid(rf"^norm_eps \({value!r}\) must be a number above 0 and at most 1$", norm_eps=value)
-
-
-def test_learned_positions_have_no_offset() -> None:
-    assert_invalid(
-        r"^position_offset \(2\) must be 0 for learned positions: leave out", positions="learned", position_offset=2
-    )
-    assert_invalid(r"^position_offset \(-1\) must be an integer from 0 to \d+$", position_offset=-1)
-
-
-@pytest.mark.parametrize("tied", ["all", "inputs"])
-def test_two_vocabularies_have_two_embeddings(tied: str) -> None:
-    assert_invalid(
-        rf"^target_vocab_size \(90\) needs a target embedding of its own: tied \('{tied}'\) must be 'target' or",
-        target_vocab_size=90,
-        tied=tied,
-    )
 
 
 def test_ids_are_of_their_side() -> None:
@@ -258,33 +237,6 @@ def test_ids_are_of_their_side() -> None:
 @pytest.mark.parametrize("name", ID_LISTS)
 def test_lists_of_ids_are_short_lists(name: str, value: object) -> None:
     assert_invalid(rf"^{name} \(.*\) must be a tuple of at most 1024 token ids$", **{name: value})
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"patch_rows": 2}, r"^patch_rows \(2\) needs patch_size: without it the source is tokens$"),
-        ({"patch_size": 4, "tied": "target"}, r"^tied \('target'\) must be 'all' with a patch_size \(4\): the source"),
-        ({"patch_size": 4, "source_prefix": (5,)}, r"^source_prefix \(\(5,\)\) must be empty with a patch_size \(4\)"),
-        ({"patch_size": 4, "source_suffix": (5,)}, r"^source_suffix \(\(5,\)\) must be empty with a patch_size \(4\)"),
-    ],
-)
-def test_images_have_no_source_tokens(changes: dict[str, Any], message: str) -> None:
-    assert_invalid(message, **changes)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"mask_id": 100}, r"^mask_id \(100\) must be an integer from 0 to vocab_size - 1 \(99\)$"),
-        ({"mask_id": 2}, r"^mask_id \(2\) and eos_id must differ: give an id that no text contains$"),
-        ({"mask_id": 3, "neighbourhood": 4}, r"^neighbourhood \(4\) must be None with a mask_id \(3\): models without"),
-        ({"mask_id": 3, "patch_size": 4}, r"^patch_size \(4\) must be None with a mask_id \(3\): models with"),
-        ({"mask_id": 3, "forced_first_id": 5}, r"^forced_first_id \(5\) must be None with a mask_id \(3\): models"),
-    ],
-)
-def test_a_mask_token_fits_the_decoder_without_causal_mask(changes: dict[str, Any], message: str) -> None:
-    assert_invalid(message, **changes)
 
 
 def test_presets_have_the_papers_architecture() -> None:

@@ -17,20 +17,14 @@ from core.inference.cpu_inference import PackedTransformer
 from core.inference.cpu_products import has_packed
 from core.model import MultiHeadAttention, Transformer
 from core.model.config import HeadShape
-from core.model.preset_configs import PRESETS
 from core.model.restricted_attention import Neighbourhood, causal_neighbourhood, centred_neighbourhood
 from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
+from tests.core.tiny_models import TINY, tiny
 from tests.margins import assert_equal_to_rounding
 
-TINY = replace(PRESETS["tiny"], dropout=0.0)
 SOURCE = torch.tensor([[5, 9, 23, 8, 30, 41, 17, 2], [7, 31, 40, 11, 2, 0, 0, 0], [2, 0, 0, 0, 0, 0, 0, 0]])
 TARGET = torch.tensor([[1, 9, 23, 8, 30], [1, 31, 40, 0, 0], [1, 0, 0, 0, 0]])
-
-
-def tiny(**changes: Any) -> Transformer:
-    torch.manual_seed(0)
-    return Transformer(replace(TINY, **changes)).eval()
 
 
 def seen_by(query: int, length: int, size: int, causal: bool) -> list[int]:

@@ -30,8 +30,7 @@ def hub(tmp_path: Path, parallel_text: Pairs, monkeypatch: pytest.MonkeyPatch) -
 def test_a_model_is_downloaded_by_a_click_alone(hub: Hub, start: Start, tiny_checkpoint: Path) -> None:
     app = healthy(start(tiny_checkpoint, text="It rains.", beam_size="1").run())
     app.text_input(key="path-0").input(NAME)
-    app.button(key="open_path_button").click()
-    healthy(app.run())
+    healthy(app.button(key="open_path_button").click().run())
     assert "There is no file or folder Helsinki" in " ".join(error.value for error in app.error)
     assert reading(app).model.name == "tiny.safetensors"
     assert hub.requests == [], "a name alone fetches nothing"
@@ -42,8 +41,7 @@ def test_a_model_is_downloaded_by_a_click_alone(hub: Hub, start: Start, tiny_che
     hub.requests.clear()
     healthy(app.button(key="close").click().run())
     app.text_input(key="path-1").input(NAME)
-    app.button(key="open_path_button").click()
-    healthy(app.run())
+    healthy(app.button(key="open_path_button").click().run())
     assert reading(app).model.name == NAME
     assert hub.requests == [], "the second time it comes from the cache"
 

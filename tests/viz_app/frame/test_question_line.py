@@ -32,8 +32,7 @@ def test_the_least_probable_word_is_asked_about_and_its_question_opens_why(app: 
     position = least_probable_token(explanation)
     assert len(labels(app)) >= 1
     assert labels(app)[0].startswith("Why \u201c")
-    app.button(key="ask_why").click()
-    healthy(app.run())
+    healthy(app.button(key="ask_why").click().run())
     assert app.selectbox(key="token").value == position
     ((side, group),) = readings_of(app)
     assert side == "target"
@@ -60,8 +59,7 @@ def test_with_one_word_selected_the_line_says_how_to_ask_about_two(app: AppTest)
 def test_the_link_the_other_way_is_a_click_away(app: AppTest) -> None:
     groups = text_word_groups(reading(app).explain().source_tokens)
     select(opened(app, "heads"), ("source", groups[3]), ("source", groups[1]))
-    app.button(key="turn_pair").click()
-    healthy(app.run())
+    healthy(app.button(key="turn_pair").click().run())
     assert readings_of(app) == (("source", groups[1]), ("source", groups[3]))
     text = next(each.value for each in app.markdown if "has the most weight" in each.value)
     (name,) = app.multiselect(key="heads_encoder_self").value
@@ -72,8 +70,7 @@ def test_two_words_are_asked_about_and_the_question_opens_their_first_head(app: 
     groups = text_word_groups(reading(app).explain().source_tokens)
     select(app, ("source", groups[3]), ("source", groups[1]))
     assert labels(app)[0] == "Which head links \u201cold\u201d and \u201cis\u201d?"
-    app.button(key="ask_head").click()
-    healthy(app.run())
+    healthy(app.button(key="ask_head").click().run())
     assert app.segmented_control(key="kind").value == "encoder_self"
     assert app.selectbox(key="sort").value == "pair"
     text = next(each.value for each in app.markdown if "has the most weight" in each.value)
@@ -95,8 +92,7 @@ def test_a_word_that_is_left_out_is_asked_about(app: AppTest, monkeypatch: pytes
     monkeypatch.setattr(Reading, "left_out", (group,))
     healthy(app.run())
     assert "Where did \u201cstation\u201d go?" in labels(app)
-    app.button(key=f"ask_where_{group.start}").click()
-    healthy(app.run())
+    healthy(app.button(key=f"ask_where_{group.start}").click().run())
     assert readings_of(app) == (("source", group),)
     assert any("what each target word attends to" in each.value for each in app.markdown)
 

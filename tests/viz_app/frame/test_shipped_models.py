@@ -27,8 +27,7 @@ def named(start: Start, shipped: Path, name: str) -> AppTest:
 
 
 def choose(app: AppTest, name: str, label: str = "") -> None:
-    app.selectbox(key="open_model").select(label or name)
-    healthy(app.run())
+    healthy(app.selectbox(key="open_model").select(label or name).run())
     assert reading(app).model.name == name
 
 

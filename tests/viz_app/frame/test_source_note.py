@@ -70,13 +70,13 @@ def test_the_code_of_a_right_to_left_letter_stands_after_it() -> None:
     assert unseen_text(("\u05d0", "\u00e9")).count("\u2066\u05d0 \\(U\\+05D0\\)\u2069, \u00e9") == 1
 
 
-def test_sentences_that_the_translation_lacks_are_translated_one_by_one(app: AppTest, tiny_checkpoint: Path) -> None:
+def test_sentences_that_the_translation_lacks_are_translated_one_by_one(app: AppTest, translator: Translator) -> None:
     app.run()
     (text,) = notes(app, "A dog runs. The sea. Where?")  # the model is untrained and ends no sentence
     assert text.startswith("You entered 3 sentences, and the translation has ")
     app.session_state[SENTENCES_KEY] = True
     healthy(app.run())
-    found = Translator.from_checkpoint(tiny_checkpoint).translate_text("A dog runs. The sea. Where?", beam_size=2)
+    found = translator.translate_text("A dog runs. The sea. Where?", beam_size=2)
     drawn = [markdown.value for markdown in app.markdown]
     assert all(plain(sentence.text) in drawn for sentence in found.sentences)
     (button,) = [button for button in app.button if button.label == plain("The sea.")]

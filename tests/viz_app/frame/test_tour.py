@@ -26,8 +26,7 @@ def at(app: AppTest) -> str:
 
 
 def click(app: AppTest, key: str) -> AppTest:
-    app.button(key=key).click()
-    return app.run()
+    return app.button(key=key).click().run()
 
 
 def dimmed(app: AppTest) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from gettext import NullTranslations
-from pathlib import Path
 
 import pytest
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -56,9 +55,8 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
 
 
 @pytest.fixture
-def data_words(tiny_checkpoint: Path) -> set[str]:
+def data_words(translator: Translator) -> set[str]:
     """Words of tokens, sentences, fonts, formulas, tables, and names of parameters and shipped files."""
-    translator = Translator.from_checkpoint(tiny_checkpoint)
     tokenizer, parameters = translator.tokenizer, [name for name, _ in translator.model.named_parameters()]
     given = (*EXAMPLES, *trial_sentences.SENTENCES["en"], figure_heads.MAKING_SENTENCE, SENTENCE)
     sentences = (*given, PARALLEL_LINES, LINKED_LINE)

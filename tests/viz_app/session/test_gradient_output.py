@@ -3,8 +3,6 @@
 import pytest
 
 from core import Explanation, Translator
-from core.model import Transformer
-from core.text.tokenizer import SentencePieceTokenizer
 from viz_app.session.attributions import first_rows
 from viz_app.session.gradient_output import file_part, output_text
 from viz_app.session.model_memory import Loaded
@@ -39,10 +37,8 @@ def test_an_output_goes_by_its_words_and_the_numbers_of_its_tokens(
     assert file_part(output) == in_files
 
 
-def test_an_output_is_for_the_gradient_alone_and_known_apart_from_the_whole(
-    tiny_model: Transformer, tokenizer: SentencePieceTokenizer
-) -> None:
-    model = Model("tiny", "digest", Loaded(Translator(tiny_model, tokenizer)))
+def test_an_output_is_for_the_gradient_alone_and_known_apart_from_the_whole(translator: Translator) -> None:
+    model = Model("tiny", "digest", Loaded(translator))
     sentence = ("A dog.", "Ein Hund.")
     whole, one, again = (
         method_maps(model, *sentence, "gradient", output)["cross"][0].weights for output in (None, (1,), (1,))

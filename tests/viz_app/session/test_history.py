@@ -6,42 +6,22 @@ import pytest
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.pages import Start, healthy, state_of, to_page
+from tests.viz_app.pages import Start, healthy, opened, parsed, state_of, to_page
 from viz_app.session.open_models import OpenModels
 from viz_app.views.why.contributions.logit_terms import MEAN
 
 # Of each page two views, as the address has them. What the second one leaves out is at its default there.
-VIEWS: list[tuple[str, dict[str, str | list[str]], dict[str, str | list[str]]]] = [
-    (
-        "translate",
-        {"text": "Where?", "beam_size": "5", "length_penalty": "1.2", "hypothesis": "2", "word": "source.1"},
-        {"text": "Who?"},
-    ),
-    (
-        "heads",
-        {"text": "Where?", "kind": "encoder_self", "heads_encoder_self": ["L1 H2", "L2 H4"]},
-        {"text": "Where is he?"},
-    ),
-    ("switches", {"text": "Where?", "switched": "cross L2 H1"}, {"text": "Where?"}),
-    ("compare", {"text": "Where?", "second": "3"}, {"text": "Where?", "second": "2"}),
-    ("lens", {"text": "Where?", "cell": "2.2"}, {"text": "Where?", "cell": "1.1"}),
-    (
-        "contributions",
-        {"text": "Where?", "token": "2", "against": MEAN, "term": "cross L2 H3"},
-        {"text": "Where is he?", "token": "1"},
-    ),
-    (
-        "step_through",
-        {"text": "Where?", "at": "cross-scores", "picked": "2"},
-        {"text": "Where?", "at": "cross-mask"},
-    ),
-    (
-        "training_step",
-        {"text": "Where?", "at": "gradient", "schedule_step": "7", "reference": "Wo?"},
-        {"text": "Where?", "at": "loss"},
-    ),
-    ("head_paths", {"text": "Where?", "path": "encoder_self.1.2-cross.2.1-value"}, {"text": "Where?"}),
-    ("paper_figures", {"text": "Where?", "selection": "encoder_self|norms|L1 H2|Mean of all"}, {"text": "Where?"}),
+VIEWS = [
+    ("translate?text=Where?&beam_size=5&length_penalty=1.2&hypothesis=2&word=source.1", "text=Who?"),
+    ("heads?text=Where?&kind=encoder_self&heads_encoder_self=L1+H2&heads_encoder_self=L2+H4", "text=Where+is+he?"),
+    ("switches?text=Where?&switched=cross+L2+H1", "text=Where?"),
+    ("compare?text=Where?&second=3", "text=Where?&second=2"),
+    ("lens?text=Where?&cell=2.2", "text=Where?&cell=1.1"),
+    (f"contributions?text=Where?&token=2&against={MEAN}&term=cross+L2+H3", "text=Where+is+he?&token=1"),
+    ("step_through?text=Where?&at=cross-scores&picked=2", "text=Where?&at=cross-mask"),
+    ("training_step?text=Where?&at=gradient&schedule_step=7&reference=Wo?", "text=Where?&at=loss"),
+    ("head_paths?text=Where?&path=encoder_self.1.2-cross.2.1-value", "text=Where?"),
+    ("paper_figures?text=Where?&selection=encoder_self|norms|L1+H2|Mean+of+all", "text=Where?"),
 ]
 
 
@@ -69,16 +49,13 @@ def shown(app: AppTest, names: dict[str, Any]) -> dict[str, str | list[str]]:
 
 
 @pytest.mark.usefixtures("short_turns")
-@pytest.mark.parametrize(("page", "first", "second"), VIEWS, ids=[page for page, _, _ in VIEWS])
+@pytest.mark.parametrize(("view", "other"), VIEWS)
 def test_a_view_comes_back_with_its_address(
-    app: AppTest,
-    page: str,
-    first: dict[str, str | list[str]],
-    second: dict[str, str | list[str]],
-    monkeypatch: pytest.MonkeyPatch,
+    app: AppTest, view: str, other: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (page, first), (_, second) = parsed(view), parsed(f"?{other}")
     app.query_params.update(first)
-    healthy(to_page(app, page).run())
+    opened(app, page)
     assert shown(app, first) == first
     for address in (second, first):
         go(app, address, monkeypatch)
@@ -91,8 +68,7 @@ def test_a_view_comes_back_with_its_address(
 def test_an_address_that_lags_behind_changes_nothing(app: AppTest) -> None:
     app.query_params["text"] = "Where?"
     healthy(app.run())
-    app.text_input("text").set_value("Who?")
-    healthy(app.run())
+    healthy(app.text_input("text").set_value("Who?").run())
     app.query_params["text"] = "Where?"  # sent before the browser knew of the second sentence
     healthy(app.run())
     assert app.session_state["text"] == app.query_params["text"] == "Who?"
@@ -121,9 +97,9 @@ def test_the_address_of_the_beginning_is_the_first_example(app: AppTest, monkeyp
 def test_the_first_model_comes_back(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     app.query_params.update({"text": "Where?", "checkpoint": "multi30k"})
     healthy(app.run())
-    opened = state_of(app, OpenModels)
-    assert opened.named == "multi30k"
+    models = state_of(app, OpenModels)
+    assert models.named == "multi30k"
     go(app, {"text": "Where?"}, monkeypatch)
-    assert (opened.named, opened.current) == ("", "")
+    assert (models.named, models.current) == ("", "")
     go(app, {"text": "Where?", "checkpoint": "multi30k"}, monkeypatch)
-    assert opened.named == "multi30k"
+    assert models.named == "multi30k"

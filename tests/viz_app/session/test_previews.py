@@ -52,8 +52,7 @@ def app(app: AppTest) -> AppTest:
 
 
 def enter(app: AppTest, text: str) -> AppTest:
-    app.text_input(key="text").set_value(text)
-    return healthy(app.run())
+    return healthy(app.text_input(key="text").set_value(text).run())
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,6 @@ from core import Translator
 from core.analysis.heads.word_pair import PlacedWord, word_pair
 from core.analysis.tokens.words import word_groups
 from core.capture import AttentionMap
-from core.model import Transformer
-from core.text.tokenizer import SentencePieceTokenizer
 from viz_app.components.sentence_bar import word_name
 from viz_app.session.readings import TokenView
 from viz_app.session.word_selection import (
@@ -35,10 +33,8 @@ def test_where_the_words_of_one_drawing_stand_in_another() -> None:
     assert common_positions(own, other) == {"query": [0, 2], "key": [0, 2]}
 
 
-def test_a_word_is_selected_in_every_drawing_that_has_it(
-    tiny_model: Transformer, tokenizer: SentencePieceTokenizer
-) -> None:
-    translator, tokens = Translator(tiny_model, tokenizer), TokenView(words=True, hide_special=True)
+def test_a_word_is_selected_in_every_drawing_that_has_it(translator: Translator) -> None:
+    tokens = TokenView(words=True, hide_special=True)
     explanations = [translator.explain(text, "Ein Hund.") for text in ("A dog runs.", "A wet dog runs.")]
     own, other = (tokens.apply(explanation.maps["encoder_self"][0]) for explanation in explanations)
     positions = other_positions(own, other)
@@ -58,10 +54,8 @@ def test_a_word_is_selected_in_every_drawing_that_has_it(
     assert selection().drawing_options(positions)["place"] == {"query": [], "key": []}
 
 
-def test_of_two_words_the_one_that_attends_is_the_same_as_in_the_answer(
-    tiny_model: Transformer, tokenizer: SentencePieceTokenizer
-) -> None:
-    explanation = Translator(tiny_model, tokenizer).explain("A dog runs.", "Ein Hund.")
+def test_of_two_words_the_one_that_attends_is_the_same_as_in_the_answer(translator: Translator) -> None:
+    explanation = translator.explain("A dog runs.", "Ein Hund.")
     source: list[PlacedWord] = [("source", group) for group in word_groups(explanation.source_tokens)]
     target: list[PlacedWord] = [("target", group) for group in word_groups(explanation.predicted_tokens)]
     for one, other in permutations(source + target, 2):

@@ -17,17 +17,17 @@ CROSS, DECODER = Head("cross", 1, 2), Head("decoder_self", 0, 1)
 
 @pytest.mark.parametrize("measure", ["weight", "strength"])
 def test_top_tokens_are_named_as_in_their_sentences(
-    stepped: Translator, index: CorpusIndex, measure: TokenMeasure
+    translator: Translator, index: CorpusIndex, measure: TokenMeasure
 ) -> None:
     for head in (CROSS, DECODER, Head("encoder_self", 1, 0)):
-        table = tokens_table(stepped, index, head, measure)
+        table = tokens_table(translator, index, head, measure)
         names = {
             side: {name for name, each in zip(table["token"], table["side"], strict=True) if each == side}
             for side in TOKEN_SIDES
         }
         known: dict[str, set[str]] = {"query": set(), "key": set()}
         for sentence in index.sentences:
-            (attention, *_) = stepped.explain(sentence.source, sentence.target).maps[head.kind]
+            (attention, *_) = translator.explain(sentence.source, sentence.target).maps[head.kind]
             known["query"] |= {*map(readable, attention.row_tokens if head.kind == "cross" else attention.query_tokens)}
             known["key"] |= {*map(readable, attention.key_tokens)}
         assert names["query"] <= known["query"]
@@ -37,10 +37,8 @@ def test_top_tokens_are_named_as_in_their_sentences(
         )
 
 
-def test_tokens_of_another_vocabulary_are_refused(stepped: Translator, index: CorpusIndex) -> None:
+def test_tokens_of_another_vocabulary_are_refused(translator: Translator, index: CorpusIndex) -> None:
     table = index.known_distributions()
     other = replace(index, distributions=replace(table, token_ids=np.full_like(table.token_ids, 10**6)))
-    with pytest.raises(
-        ValueError, match=r"the index has the token id 1,000,000, the vocabulary \d+ tokens: it belongs"
-    ):
-        tokens_table(stepped, other, CROSS, "weight")
+    with pytest.raises(ValueError, match=r"the index has the token id 1,000,000, the vocabulary \d+ tokens: it belong"):
+        tokens_table(translator, other, CROSS, "weight")

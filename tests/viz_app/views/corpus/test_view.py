@@ -39,8 +39,7 @@ def test_heads_are_ranked_by_a_behaviour_and_the_address_holds_everything(
     assert table["score"].tolist() == pytest.approx([score for _, score in expected], abs=0.0005)  # three decimals
     assert "**Encoder L1 H2**" in texts(app)
     assert app.selectbox(key="corpus_place").value == "copies"
-    app.selectbox(key="behaviour").set_value("Attends to the next token")
-    healthy(app.run())
+    healthy(app.selectbox(key="behaviour").set_value("Attends to the next token").run())
     assert app.selectbox(key="corpus_place").value == "following"
     assert app.query_params["corpus_head"] == "encoder L1 H2"
 
@@ -52,8 +51,7 @@ def test_ranges_limit_the_heads(start: Start, checkpoint: Path, index: CorpusInd
     table = app.dataframe[0].value
     assert {Head(*each) for each in table[["kind", "layer", "head"]].itertuples(index=False)} == expected
     assert f"5 of {len(index.cards)} heads in the selected ranges" in texts(app)
-    app.button(key="clear_ranges").click()
-    healthy(app.run())
+    healthy(app.button(key="clear_ranges").click().run())
     assert len(app.dataframe[0].value) == len(index.cards)
     assert "corpus_range" not in app.query_params
 
@@ -65,14 +63,12 @@ def test_neurons_of_a_layer_and_those_with_a_token(start: Start, checkpoint: Pat
     assert len(table) == (found.activations[1, :, 0] > 0).sum()
     assert "Promotes: " in texts(app)
     token = table["tokens"][0].split()[0].strip(",")
-    app.text_input(key="neuron_token").set_value(f" {token.upper()} ")
-    healthy(app.run())
+    healthy(app.text_input(key="neuron_token").set_value(f" {token.upper()} ").run())
     with_token = app.dataframe[0].value
     names = set(with_token["name"])
     assert table["name"][0] in names
     assert set(table["name"][table["tokens"].str.contains(token, regex=False)]) <= names < set(table["name"])
-    app.text_input(key="neuron_token").set_value("xyz")
-    healthy(app.run())
+    healthy(app.text_input(key="neuron_token").set_value("xyz").run())
     assert "No neuron of this layer has such a token" in texts(app)
 
 
@@ -156,12 +152,10 @@ def test_without_an_index_one_is_built_here_and_grows(start: Start, monkeypatch:
         ("a\n" * 4, "The text has 4 sentences, at most 3 are read here"),
     ):
         app.text_area(key="corpus_text").set_value(text)
-        app.button(key="corpus_submit").click()
-        app.run()
+        app.button(key="corpus_submit").click().run()
         assert said in app.error[0].value.replace("\\", "")
     app.text_area(key="corpus_text").set_value(SENTENCES)
-    app.button(key="corpus_submit").click()
-    healthy(app.run())
+    healthy(app.button(key="corpus_submit").click().run())
     own = state_of(app, OwnIndex)
     assert own.job is not None
     while own.job.advance(TURN):
@@ -188,9 +182,7 @@ def test_files_that_cannot_be_indexed_are_refused(start: Start, monkeypatch: pyt
         own.open(model, "bad.txt", b"\xff")
     monkeypatch.setattr(opened_index, "MAX_BYTES", 3)
     monkeypatch.setattr(opened_index, "MAX_INDEX_BYTES", 3)
-    with pytest.raises(
-        ValueError, match=r"bad.txt is larger than 0 MB: upload fewer lines, or use `python -m core corpus`"
-    ):
+    with pytest.raises(ValueError, match=r"bad.txt is larger than 0 MB: upload fewer lines, or use `python -m core co"):
         own.open(model, "bad.txt", b"four")
     with pytest.raises(ValueError, match=r"bad.npz is larger than 0 MB"):
         own.open(model, "bad.npz", b"four")

@@ -1,18 +1,15 @@
 """The page Compare without a browser."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 from streamlit.testing.v1 import AppTest
 
 from core.formats.checkpoint import save_checkpoint
 from core.model import Transformer
-from core.model.preset_configs import PRESETS
 from core.text.tokenizer import SentencePieceTokenizer
 from tests.core.analysis.heads.test_nearest_heads import reordered
-from tests.viz_app.pages import Start, healthy, reading, to_page
+from tests.viz_app.pages import Start, healthy, opened, reading, upload
 from viz_app.controls import job_control
 from viz_app.drawing.head_names import name_of
 from viz_app.views.compare.one_sentence import nearest
@@ -25,20 +22,7 @@ def app(start: Start) -> AppTest:
 
 def compare(app: AppTest, against: str) -> AppTest:
     app.query_params["against"] = against
-    to_page(app, "compare")
-    return healthy(app.run())
-
-
-def open_other(app: AppTest, tokenizer: SentencePieceTokenizer, folder: Path) -> None:
-    """Upload another model, of another shape."""
-    shape = replace(
-        PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_heads=2, num_encoder_layers=1, num_decoder_layers=1
-    )
-    torch.manual_seed(2)
-    save_checkpoint(folder / "other.safetensors", Transformer(shape), tokenizer)
-    content = (folder / "other.safetensors").read_bytes()
-    app.file_uploader[0].set_value([("other.safetensors", content, "application/octet-stream")])
-    healthy(app.run())
+    return opened(app, "compare")
 
 
 def distances(app: AppTest) -> list[float]:
@@ -57,14 +41,12 @@ def test_two_hypotheses_in_every_kind_and_view(app: AppTest, kind: str, view: st
         assert set(distances(app)) == {0}
 
 
-def test_the_browser_gets_the_new_text_of_the_selected_hypothesis(
-    start: Start, tokenizer: SentencePieceTokenizer, tmp_path: Path
-) -> None:
+def test_the_browser_gets_the_new_text_of_the_selected_hypothesis(start: Start, other_checkpoint: Path) -> None:
     app = compare(start(text="A dog runs.", beam_size="3"), "Hypothesis")
     app.selectbox(key="second_hypothesis").select_index(1)
     second = healthy(app.run()).selectbox(key="second_hypothesis")
     assert (second.value, second.proto.set_value) == (2, False)  # the browser has the text
-    open_other(app, tokenizer, tmp_path)
+    upload(app, other_checkpoint)
     changed = app.selectbox(key="second_hypothesis")
     assert changed.options != second.options
     assert (changed.value, changed.proto.set_value, changed.proto.raw_value) == (2, True, changed.options[1])
@@ -77,8 +59,7 @@ def test_the_same_sentence_has_no_difference_and_another_one_has(app: AppTest) -
     healthy(app.run())
     assert set(distances(app)) == {0}
     assert any("change a word" in caption.value for caption in app.caption)
-    app.text_input(key="second_text").set_value("A wet dog runs.")
-    healthy(app.run())
+    healthy(app.text_input(key="second_text").set_value("A wet dog runs.").run())
     assert distances(app) == sorted(distances(app), reverse=True)
     assert distances(app)[0] > 0
     assert any("\u201cwet\u201d (second)" in caption.value.replace("\\", "") for caption in app.caption)
@@ -89,8 +70,7 @@ def test_every_method_can_be_compared(app: AppTest) -> None:
     app.query_params["second_text"] = "A wet dog runs."
     compare(app, "Sentence")
     for method, count in (("norms", 8), ("rolled_contributions", 2)):
-        app.selectbox(key="compare_weights").set_value(method)
-        healthy(app.run())
+        healthy(app.selectbox(key="compare_weights").set_value(method).run())
         assert len(distances(app)) == count
         assert distances(app)[0] > 0
     assert app.selectbox(key="compare_layer_cross").options == ["L1", "L2"]
@@ -100,16 +80,15 @@ def test_every_method_can_be_compared(app: AppTest) -> None:
 @pytest.mark.parametrize(("text", "said"), [("very " * 600, "at most 512"), (" ", "Type a second sentence")])
 def test_a_second_sentence_that_cannot_be_translated_is_refused_and_kept(app: AppTest, text: str, said: str) -> None:
     compare(app, "Sentence")
-    app.text_input(key="second_text").set_value(text)
-    healthy(app.run())
+    healthy(app.text_input(key="second_text").set_value(text).run())
     assert any(said in message.value for message in [*app.error, *app.info])
     assert app.text_input(key="second_text").value == text
 
 
-def test_a_second_checkpoint_of_another_shape(app: AppTest, tokenizer: SentencePieceTokenizer, tmp_path: Path) -> None:
+def test_a_second_checkpoint_of_another_shape(app: AppTest, other_checkpoint: Path) -> None:
     compare(app, "Checkpoint")
     assert any("Open a second checkpoint in the sidebar" in message.value for message in app.info)
-    open_other(app, tokenizer, tmp_path)
+    upload(app, other_checkpoint)
     assert reading(app).model.name == "other.safetensors"
     second = app.selectbox(key="second_checkpoint")
     assert second.options == ["tiny.safetensors"]
@@ -120,8 +99,7 @@ def test_a_second_checkpoint_of_another_shape(app: AppTest, tokenizer: SentenceP
     assert app.selectbox(key="compare_head_cross").options == ["L1 H1", "L1 H2"]
     assert any("same words on both axes" in caption.value for caption in app.caption)  # both read the same translation
     assert min(distances(app)) > 0
-    app.selectbox(key="open_model").select("tiny.safetensors")
-    healthy(app.run())
+    healthy(app.selectbox(key="open_model").select("tiny.safetensors").run())
     assert reading(app).model.name == "tiny.safetensors"
     assert app.selectbox(key="second_checkpoint").options == ["other.safetensors"]
     assert min(distances(app)) > 0
@@ -131,8 +109,7 @@ def test_a_parser_is_not_compared_with_a_translation_model(app: AppTest, tree_ch
     compare(app, "Checkpoint")
     app.file_uploader[0].set_value([("trees.safetensors", tree_checkpoint.read_bytes(), "application/octet-stream")])
     healthy(app.run())
-    app.selectbox(key="open_model").select("tiny.safetensors")
-    healthy(app.run())
+    healthy(app.selectbox(key="open_model").select("tiny.safetensors").run())
     assert any("Those that are open do not translate" in message.value for message in app.info)
 
 
@@ -142,25 +119,20 @@ def test_each_side_has_a_head_of_its_own_in_the_address(app: AppTest) -> None:
     assert app.selectbox(key="compare_head_cross").value == "L1 H2"
     assert app.selectbox(key="second_head_cross").value == "L2 H3"
     assert any("**Difference** of L1 H2 and L2 H3" in text.value for text in app.markdown)
-    app.selectbox(key="compare_head_cross").set_value("L2 H1")
-    healthy(app.run())
+    healthy(app.selectbox(key="compare_head_cross").set_value("L2 H1").run())
     assert app.query_params["second_head_cross"] == "L2 H3"  # it stays
-    app.selectbox(key="second_head_cross").set_value("same")
-    healthy(app.run())
+    healthy(app.selectbox(key="second_head_cross").set_value("same").run())
     assert "second_head_cross" not in app.query_params
     assert any("**Difference** of L2 H1:" in text.value for text in app.markdown)
 
 
-def test_the_second_side_has_the_last_head_if_it_lacks_that_number(
-    app: AppTest, tokenizer: SentencePieceTokenizer, tmp_path: Path
-) -> None:
+def test_the_second_side_has_the_last_head_if_it_lacks_that_number(app: AppTest, other_checkpoint: Path) -> None:
     compare(app, "Checkpoint")
-    open_other(app, tokenizer, tmp_path)
+    upload(app, other_checkpoint)
     app.selectbox(key="open_model").select("tiny.safetensors")
     app.query_params["compare_head_cross"] = "L2 H4"
     healthy(app.run())
-    app.selectbox(key="compare_head_cross").set_value("L2 H4")
-    healthy(app.run())
+    healthy(app.selectbox(key="compare_head_cross").set_value("L2 H4").run())
     assert app.selectbox(key="second_head_cross").options == ["L1 H2, same number", "L1 H1", "L1 H2"]
     assert any("**Difference** of L2 H4 and L1 H2" in text.value for text in app.markdown)
 
@@ -181,14 +153,10 @@ def test_the_nearest_head_is_found_by_what_it_does(
     save_checkpoint(tmp_path / "other.safetensors", model, tokenizer)
     app = compare(start(beam_size="1", text="A dog runs."), "Checkpoint")
     content = (tmp_path / "other.safetensors").read_bytes()
-    app.file_uploader[0].set_value([("other.safetensors", content, "application/octet-stream")])
-    healthy(app.run())
-    app.selectbox(key="open_model").select("tiny.safetensors")
-    healthy(app.run())
-    app.selectbox(key="compare_head_cross").set_value(first)
-    healthy(app.run())
-    app.button(key="nearest_head").click()
-    healthy(app.run())
+    healthy(app.file_uploader[0].set_value([("other.safetensors", content, "application/octet-stream")]).run())
+    healthy(app.selectbox(key="open_model").select("tiny.safetensors").run())
+    healthy(app.selectbox(key="compare_head_cross").set_value(first).run())
+    healthy(app.button(key="nearest_head").click().run())
     second = name_of(*places[of_cross[0]][1:])
     said = f"{second} of the second attends most like {first}: correlation 1.00."
     assert said in [caption.value for caption in app.caption]
@@ -196,8 +164,7 @@ def test_the_nearest_head_is_found_by_what_it_does(
     assert app.query_params["nearest"] == "true"
     app.selectbox(key="compare_head_cross").set_value(again)  # what is known is not measured again
     healthy(app.run())
-    app.button(key="nearest_head").click()
-    healthy(app.run())
+    healthy(app.button(key="nearest_head").click().run())
     assert app.selectbox(key="second_head_cross").value == name_of(*places[of_cross[-1]][1:])
 
 

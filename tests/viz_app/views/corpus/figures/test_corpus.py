@@ -92,6 +92,6 @@ def test_the_table_of_examples() -> None:
     assert table["text"] == ["▁A▁12▁word.</s> / <s>▁Ein▁<b></s>"]
 
 
-def test_a_sentence_with_other_tokens_is_refused(stepped: Translator) -> None:
+def test_a_sentence_with_other_tokens_is_refused(translator: Translator) -> None:
     with pytest.raises(ValueError, match=r"the sentence of line 4 has \d+ tokens, the index 99: it belongs to another"):
-        sides(stepped, IndexedSentence(4, "A dog.", 99, (5,)))
+        sides(translator, IndexedSentence(4, "A dog.", 99, (5,)))

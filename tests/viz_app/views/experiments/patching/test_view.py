@@ -126,8 +126,7 @@ def test_paths_between_heads(start: Start) -> None:
     assert not paths.found.values.isnan().any()
     assert app.session_state["sender"] == Head("encoder_self", 0, 1)
     assert "Encoder L1 H2**, by the position" in said(app)
-    app.button_group(key="receiver_kind").set_value("encoder_self")
-    healthy(app.run())
+    healthy(app.button_group(key="receiver_kind").set_value("encoder_self").run())
     app.selectbox(key="receiver_encoder_self").set_value("L1 H1")
     assert "No head comes before Encoder L1 H1: select a higher layer" in said(healthy(app.run()))
 

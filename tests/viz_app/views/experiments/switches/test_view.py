@@ -67,6 +67,5 @@ def test_every_text_has_its_heads_measured(start: Start, text: str) -> None:
     assert reading(app).translation.source == text
     assert len(app.dataframe[0].value) == 24
     assert not app.error
-    app.text_input(key="text").set_value("")
-    healthy(app.run())
+    healthy(app.text_input(key="text").set_value("").run())
     assert not app.dataframe

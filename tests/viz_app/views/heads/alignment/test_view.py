@@ -1,7 +1,5 @@
 """The page Alignment without a browser."""
 
-from pathlib import Path
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -24,8 +22,7 @@ def app(start: Start) -> AppTest:
 
 def test_links_rank_the_heads_and_stay_with_their_sentence(app: AppTest) -> None:
     assert any("rank all heads" in caption.value for caption in app.caption)
-    app.text_input(key="links").set_value("0-0")
-    healthy(app.run())
+    healthy(app.text_input(key="links").set_value("0-0").run())
     table = app.dataframe(key="aligners_sentence").value
     assert len(table) == 2 * (2 * (4 + 1) + 1)
     assert table["error_rate"].is_monotonic_increasing
@@ -38,8 +35,7 @@ def test_links_rank_the_heads_and_stay_with_their_sentence(app: AppTest) -> None
 
 
 def test_links_that_cannot_be_read_are_refused_and_kept(app: AppTest) -> None:
-    app.text_input(key="links").set_value("0-0 9999-0")
-    healthy(app.run())
+    healthy(app.text_input(key="links").set_value("0-0 9999-0").run())
     assert "is out of range" in app.error[0].value
     assert app.text_input(key="links").value == "0-0 9999-0"
 
@@ -52,12 +48,11 @@ def test_every_method_aligns(start: Start, method: Method) -> None:
     assert app.selectbox(key="aligner").value in app.selectbox(key="aligner").options
 
 
-def test_a_pasted_text_ranks_all_heads_as_the_command_line_does(app: AppTest, tiny_checkpoint: Path) -> None:
+def test_a_pasted_text_ranks_all_heads_as_the_command_line_does(app: AppTest, translator: Translator) -> None:
     app.text_area(key="gold_pasted").set_value(LINE)
-    app.button(key="rank_file").click()
-    healthy(app.run())
+    healthy(app.button(key="rank_file").click().run())
     table = healthy(app.run()).dataframe(key="aligners_file").value
-    expected = rank_aligners(Translator.from_checkpoint(tiny_checkpoint), gold_links.pasted_pairs(LINE))
+    expected = rank_aligners(translator, gold_links.pasted_pairs(LINE))
     assert list(zip(table["head"], table["rows"], table["error_rate"], strict=True)) == [
         (str(each), each.rows, pytest.approx(each.score.error_rate)) for each in expected
     ]
@@ -73,8 +68,7 @@ def test_a_pasted_text_ranks_all_heads_as_the_command_line_does(app: AppTest, ti
 def test_a_ranking_can_be_stopped_and_taken_up_again(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_control, "TURN", 0.0)  # a pair a turn
     app.text_area(key="gold_pasted").set_value("\n".join([LINE] * 9))
-    app.button(key="rank_file").click()
-    healthy(app.run())
+    healthy(app.button(key="rank_file").click().run())
     assert app.button(key="run_ranking").label == "Stop"
     app.button(key="run_ranking").click()
     work = state_of(healthy(app.run()), TextRankings).job
@@ -84,6 +78,5 @@ def test_a_ranking_can_be_stopped_and_taken_up_again(app: AppTest, monkeypatch: 
     assert 0 < done < 9
     healthy(app.run())
     assert work.done == done
-    app.button(key="run_ranking").click()
-    healthy(app.run())
+    healthy(app.button(key="run_ranking").click().run())
     assert work.done > done

@@ -20,11 +20,9 @@ def test_the_address_holds_the_cuts_and_undo_removes_the_last(start: Start) -> N
     state = state_of(app, Cuts)
     assert list(map(str, state.cuts)) == NAMES
     assert any("a change of" in each.value for each in app.markdown)
-    app.button(key="cut-undo").click()
-    healthy(app.run())
+    healthy(app.button(key="cut-undo").click().run())
     assert list(map(str, state.cuts)) == NAMES[:1]
-    app.button(key="cut-remove-0").click()
-    healthy(app.run())
+    healthy(app.button(key="cut-remove-0").click().run())
     assert not state.cuts
     assert "cut" not in app.query_params
 
@@ -55,12 +53,10 @@ def test_an_address_that_names_no_cut_is_refused(start: Start, name: str, said: 
 def test_a_search_for_cuts_can_be_used(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_control, "TURN", 60.0)
     app = opened(start(beam_size="1", text="Where?", cutting="true", word="target.1"), "heads")
-    app.button(key="find-cuts").click()
-    healthy(app.run())
+    healthy(app.button(key="find-cuts").click().run())
     found = state_of(app, cut_weights.CutSearchSlot).measured
     assert found is not None
     assert found.job.finished or found.job.error
     if found.states and found.states[-1].is_minimal:
-        app.button(key="use-cuts").click()
-        healthy(app.run())
+        healthy(app.button(key="use-cuts").click().run())
         assert state_of(app, Cuts).cuts == tuple(map(parse_cut, map(str, found.states[-1].cuts)))

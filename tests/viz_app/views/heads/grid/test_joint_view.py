@@ -6,16 +6,14 @@ from core import Explanation, Translator
 from core.analysis.joint_map import JointMap, joint_map
 from core.analysis.tokens.words import merge_words, without_special_tokens
 from core.capture import KINDS
-from core.model import Transformer
-from core.text.tokenizer import SentencePieceTokenizer
 from viz_app.components.sentence_bar import words_by_name
 from viz_app.session.readings import TokenView
 from viz_app.views.heads.grid import joint_view
 
 
 @pytest.fixture(scope="module")
-def explanation(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Explanation:
-    return Translator(tiny_model, tokenizer).explain("The dog is reading.", "Der Hund liest gestern ein Buch.")
+def explanation(translator: Translator) -> Explanation:
+    return translator.explain("The dog is reading.", "Der Hund liest gestern ein Buch.")
 
 
 def matrix(explanation: Explanation, plain: bool) -> JointMap:

@@ -1,19 +1,15 @@
 """The page Heads and the figures of the paper without a browser, on a model whose stacks differ in depth and heads."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.heads.head import Head
 from core.analysis.tokens.words import word_groups
-from core.formats.checkpoint import save_checkpoint
-from core.model import Transformer
-from core.model.preset_configs import PRESETS
 from core.text.tokenizer import SentencePieceTokenizer
+from tests.fixtures import SaveModel
 from tests.viz_app.pages import Start, picture_files, reading, state_of, to_page
 from viz_app.drawing.display_text import plain
 from viz_app.session import chosen_heads, sample_sentences
@@ -25,17 +21,9 @@ from viz_app.views.paper.paper_figures.appendix_figure import KEY
 
 
 @pytest.fixture(scope="session")
-def uneven_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> Path:
+def uneven_checkpoint(saved_model: SaveModel) -> Path:
     """Three encoder layers of two heads, one decoder layer of four."""
-    heads = {"num_heads": 2, "num_decoder_heads": 4}
-    shape = replace(
-        PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_encoder_layers=3, num_decoder_layers=1, **heads
-    )
-    path = tmp_path_factory.mktemp("uneven") / "uneven.safetensors"
-    with torch.random.fork_rng():
-        torch.manual_seed(4)
-        save_checkpoint(path, Transformer(shape), tokenizer)
-    return path
+    return saved_model("uneven", 4, num_heads=2, num_decoder_heads=4, num_encoder_layers=3, num_decoder_layers=1)
 
 
 @pytest.fixture
@@ -44,8 +32,7 @@ def app(start: Start, uneven_checkpoint: Path) -> AppTest:
 
 
 def opened(app: AppTest, page: str) -> AppTest:
-    to_page(app, page)
-    return healthy(app.run())
+    return healthy(to_page(app, page).run())
 
 
 def healthy(app: AppTest) -> AppTest:
@@ -64,11 +51,9 @@ def test_the_joint_view_says_what_a_smaller_stack_lacks(app: AppTest) -> None:
     assert app.selectbox(key="joint_layer").options == ["All layers", "L1", "L2", "L3"]
     assert app.selectbox(key="joint_head").options == ["Mean of heads", "Maximum of heads", "H1", "H2"]
     assert "No decoder and cross attention here: the encoder has 3 layers, the decoder 1." in captions(app)
-    app.selectbox(key="joint_layer").set_value("L1")
-    healthy(app.run())
+    healthy(app.selectbox(key="joint_layer").set_value("L1").run())
     assert "attention here" not in captions(app)
-    app.selectbox(key="joint_head").set_value("H4")
-    healthy(app.run())
+    healthy(app.selectbox(key="joint_head").set_value("H4").run())
     assert "No encoder attention here: the encoder has 2 heads, the decoder 4." in captions(app)
     assert any(drawing.proto.component_name.endswith("map") for drawing in app.get("bidi_component"))
     assert len(picture_files(app)) == 1
@@ -81,8 +66,7 @@ def test_a_step_many_heads_as_one_and_a_label(app: AppTest) -> None:
     app.query_params["step"], app.query_params["heads_cross"] = "2", ["L1 H2", "Mean of chosen", "Maximum of all"]
     opened(app, "heads")
     assert re.search(r"^2: .* \*\*.+\*\*$", captions(app), re.MULTILINE)
-    app.multiselect(key="heads_cross").set_value(["Mean of chosen"])
-    healthy(app.run())
+    healthy(app.multiselect(key="heads_cross").set_value(["Mean of chosen"]).run())
     assert "Select heads too" in captions(app)
     app.session_state["labels"] = ["fixed distance"]
     healthy(app.run())
@@ -99,8 +83,7 @@ def test_the_first_head_follows_the_sentence_until_one_is_selected(
     monkeypatch.setattr(chosen_heads, "first_head", first)
 
     def shown(text: str) -> tuple[list[str], str]:
-        app.text_input(key="text").set_value(text)
-        healthy(app.run())
+        healthy(app.text_input(key="text").set_value(text).run())
         value = app.session_state[key]
         name = f"L1 H{len(reading(app).translation.source_tokens) % 4 + 1}"
         return [value] if isinstance(value, str) else value, name
@@ -114,8 +97,7 @@ def test_the_first_head_follows_the_sentence_until_one_is_selected(
     assert len(names) > 1
     box = app.multiselect(key=key) if page == "heads" else app.selectbox(key=key)
     other = f"L1 H{int(expected[-1]) % 4 + 1}"
-    box.set_value([other] if page == "heads" else other)
-    healthy(app.run())
+    healthy(box.set_value([other] if page == "heads" else other).run())
     assert shown("A dog.")[0] == [other]
 
 
@@ -155,8 +137,7 @@ def test_the_gradient_of_one_output_and_several_words_together(app: AppTest, tok
 def test_a_sample_is_scored_beside_the_sentence(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sample_sentences, "SHIPPED", ("A dog.", "Where?"))
     opened(app, "heads")
-    app.button(key="score_sample").click()
-    healthy(app.run())
+    healthy(app.button(key="score_sample").click().run())
     healthy(app.run())  # a browser comes back by itself
     table = app.dataframe[-1].value
     head = table.columns[1]
@@ -183,12 +164,9 @@ def test_a_reader_s_own_sample_is_to_be_given_again(start: Start, uneven_checkpo
         start(uneven_checkpoint, beam_size="1", text="A dog runs.", scored_sample="own", judged_by="sample"), "heads"
     )
     assert scorecard_panel.OWN_SAMPLE in captions(app)
-    app.segmented_control(key="sample_source").set_value("My own")
-    app.run()
-    app.text_area(key="sample_text").set_value("A cat.")
-    healthy(app.run())
-    app.button(key="score_sample").click()
-    healthy(app.run())
+    app.segmented_control(key="sample_source").set_value("My own").run()
+    healthy(app.text_area(key="sample_text").set_value("A cat.").run())
+    healthy(app.button(key="score_sample").click().run())
     healthy(app.run())
     assert scorecard_panel.OWN_SAMPLE not in captions(app)
     assert app.query_params["scored_sample"] == "own"
@@ -227,8 +205,7 @@ def test_two_words_of_an_address_sort_the_grid_and_each_head_says_its_weight(
     assert "sort" not in app.query_params  # it is the default while two words are selected
     (answer,) = (each.value for each in app.markdown if "has the most weight" in each.value)
     assert answer.startswith("**it \u2192 dog**: **L")
-    app.selectbox(key="sort").set_value("layer")
-    healthy(app.run())
+    healthy(app.selectbox(key="sort").set_value("layer").run())
     assert app.query_params["sort"] == "layer"
     state = state_of(app, Current)
     state.words = SelectedWords(reading(app).identity, state.words.words[:1])
@@ -246,8 +223,7 @@ def test_with_another_kind_of_attention_the_answer_names_its_own_and_a_button_sh
     assert app.selectbox(key="sort").value == "layer"
     (answer,) = (each.value for each in app.markdown if "has the most weight" in each.value)
     assert answer.startswith("**it \u2192 dog**, encoder attention: **L")
-    app.button(key="show_first_head").click()
-    healthy(app.run())
+    healthy(app.button(key="show_first_head").click().run())
     assert app.segmented_control(key="kind").value == "encoder_self"
     assert app.selectbox(key="sort").value == "pair"
     assert "show_first_head" not in {each.key for each in app.button}  # it is shown

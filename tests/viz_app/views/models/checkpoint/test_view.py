@@ -27,8 +27,7 @@ def test_it_reports_the_current_model_with_three_sentences_and_checks(start: Sta
     assert len([button for button in app.button if button.key and button.key.startswith("trial_")]) == 3
     assert any("Checked now" in caption.value for caption in app.caption)
     assert not app.error
-    app.button(key="trial_1").click()
-    healthy(app.run())
+    healthy(app.button(key="trial_1").click().run())
     assert reading(app).translation.source == SENTENCES["en"][1]
 
 

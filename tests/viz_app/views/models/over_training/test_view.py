@@ -218,12 +218,10 @@ def test_an_upload_is_opened_or_refused(
     assert app.select_slider(key="trained_steps").value == 300
     assert upload.training.history.checkpoint(300)  # its file is still there
     monkeypatch.setattr(histories, "shipped_history", lambda model: history_file)
-    app.file_uploader(key="history_upload").set_value(None)
-    healthy(app.run())
+    healthy(app.file_uploader(key="history_upload").set_value(None).run())
     assert not app.error
     assert upload.training is None
-    app.file_uploader(key="history_upload").set_value(("b.zip", b"no archive", "application/zip"))
-    healthy(app.run())
+    healthy(app.file_uploader(key="history_upload").set_value(("b.zip", b"no archive", "application/zip")).run())
     assert app.error[0].value.replace("\\", "").endswith(f". {history_file.name} is still used.")
     assert app.select_slider(key="trained_steps").value == 300
 

@@ -58,8 +58,7 @@ def app(start: Start, shipped: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest
 
 
 def view(app: AppTest, name: str) -> AppTest:
-    app.segmented_control(key="training_view").set_value(name)
-    return healthy(app.run())
+    return healthy(app.segmented_control(key="training_view").set_value(name).run())
 
 
 def test_a_card_is_shown_without_its_metadata_pictures_and_links_to_files(app: AppTest, shipped: Path) -> None:
@@ -96,8 +95,7 @@ def test_an_uploaded_checkpoint_has_no_records(app: AppTest, shipped: Path, mask
 
 
 def test_a_run_in_progress_is_followed_and_its_half_written_line_left_out(app: AppTest, run: Path) -> None:
-    app.text_input(key="run_folder").set_value(str(run))
-    healthy(app.run())
+    healthy(app.text_input(key="run_folder").set_value(str(run)).run())
     assert any("step 50 of 100, in progress" in text.value.replace("\\", "") for text in app.caption)
     assert len(app.dataframe[0].value) == 2
     assert view(app, "Learning rate").slider(key="rate_warmup_my-run").value == 10
@@ -105,8 +103,7 @@ def test_a_run_in_progress_is_followed_and_its_half_written_line_left_out(app: A
 
 
 def test_a_folder_that_is_no_run_is_explained_and_stays_typed(app: AppTest, tmp_path: Path) -> None:
-    app.text_input(key="run_folder").set_value(str(tmp_path / "none"))
-    healthy(app.run())
+    healthy(app.text_input(key="run_folder").set_value(str(tmp_path / "none")).run())
     assert "There is no file or folder" in app.error[0].value
     assert app.text_input(key="run_folder").value == str(tmp_path / "none")
     app.text_input(key="run_folder").set_value(str(tmp_path / "tiny.safetensors"))
@@ -130,12 +127,9 @@ def test_nothing_of_a_typed_path_is_in_the_address(app: AppTest, run: Path, tmp_
     view(app, "Learning rate")
     app.slider(key="rate_warmup_tiny.safetensors").set_value(20)
     assert healthy(app.run()).query_params["rate_warmup_tiny.safetensors"] == "20"
-    app.text_input(key="run_folder").set_value(str(tmp_path))
-    healthy(app.run())
-    app.selectbox(key="run").set_value("secret-run")
-    healthy(app.run())
-    app.slider(key="rate_warmup_secret-run").set_value(20)
-    healthy(app.run())
+    healthy(app.text_input(key="run_folder").set_value(str(tmp_path)).run())
+    healthy(app.selectbox(key="run").set_value("secret-run").run())
+    healthy(app.slider(key="rate_warmup_secret-run").set_value(20).run())
     assert app.slider(key="rate_warmup_secret-run").value == 20
     assert not any("run" in name or "rate" in name for name in app.query_params)
 

@@ -3,9 +3,7 @@ import torch
 
 from core.analysis.tokens.words import merge_words, readable
 from core.capture import AttentionMap
-from core.model import Transformer
 from core.results import Explanation
-from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from viz_app.views.paper.paper_figures.figure_heads import (
     FIGURES,
@@ -66,10 +64,7 @@ def test_every_figure_consists_of_the_paper_s_panels() -> None:
     ]
 
 
-def test_the_paper_s_words_are_words_of_its_sentences(
-    tiny_model: Transformer, tokenizer: SentencePieceTokenizer
-) -> None:
-    translator = Translator(tiny_model, tokenizer)
+def test_the_paper_s_words_are_words_of_its_sentences(translator: Translator) -> None:
     for figure in FIGURES.values():
         words = merge_words(translator.explain(figure.sentence, "").maps["encoder_self"][0]).query_tokens
         assert {figure.word, *figure.towards} - {None} <= {*map(readable, words)}

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.pages import Start, healthy, reading, to_page
+from tests.viz_app.pages import Start, opened, reading
 from viz_app.session.fields import FIELDS
 from viz_app.views.paper.sections.paper_sections import SECTIONS, PaperSection
 
@@ -41,8 +41,7 @@ def drawings(app: AppTest) -> list[str]:
 def test_a_link_leads_to_what_it_promises(start: Start, section: PaperSection) -> None:
     address = urlsplit(urljoin("http://localhost/sections", section.address))  # where a browser goes
     app = start(**parse_qs(address.query))
-    to_page(app, address.path.removeprefix("/"))
-    healthy(app.run())
+    opened(app, address.path.removeprefix("/"))
     if section.sentence:
         assert reading(app).translation.source == section.sentence
     assert SHOWN[section.number] in drawings(app)

@@ -46,11 +46,9 @@ def test_every_picture_and_the_table_behind_it(why: AppTest) -> None:
     assert any("n = 64 < d = 512, self-attention makes 8 times fewer" in text.value for text in why.markdown)
     assert any("same number of multiplications at n = 512" in text.value for text in why.caption)
     for view in ("Multiplications", "Memory", "Sequential steps", "Path length"):
-        why.segmented_control(key="why_view").set_value(view)
-        healthy(why.run())
+        healthy(why.segmented_control(key="why_view").set_value(view).run())
         assert len(picture_files(why)) == 1
-    why.toggle(key="why_table").set_value(True)
-    healthy(why.run())
+    healthy(why.toggle(key="why_table").set_value(True).run())
     recurrent = why.dataframe[0].value.query("layer == 'Recurrent'")
     assert recurrent["path"].tolist() == recurrent["n"].tolist() == list(path_length.TRACED)
 
@@ -58,10 +56,8 @@ def test_every_picture_and_the_table_behind_it(why: AppTest) -> None:
 @pytest.mark.usefixtures("quick")
 def test_this_machine_is_measured_by_a_click(why: AppTest) -> None:
     healthy(comes_to(why, why_d="32").run())
-    why.select_slider(key="why_d").set_value(32)
-    why.run()
-    why.button(key="measure_layers").click()
-    healthy(why.run())
+    why.select_slider(key="why_d").set_value(32).run()
+    healthy(why.button(key="measure_layers").click().run())
     here = state_of(why, LayerMeasurementSlot).measurement
     assert here is not None
     while not here.job.finished:
@@ -70,11 +66,9 @@ def test_this_machine_is_measured_by_a_click(why: AppTest) -> None:
     assert any(here.hardware in text.value for text in why.caption)
     assert why.segmented_control(key="why_source").value == "here"
     assert why.query_params["measured"] == "64.32.3.8"
-    why.select_slider(key="why_d").set_value(1024)
-    healthy(why.run())
+    healthy(why.select_slider(key="why_d").set_value(1024).run())
     assert any("There are no measurements at these sizes" in text.value for text in why.caption)
-    why.segmented_control(key="why_source").set_value("shipped")
-    healthy(why.run())
+    healthy(why.segmented_control(key="why_source").set_value("shipped").run())
     assert not any("There are no measurements" in text.value for text in why.caption)
     assert "measured" not in why.query_params
 
@@ -85,8 +79,7 @@ def test_a_link_to_a_measurement_offers_the_same_again(why: AppTest) -> None:
     healthy(comes_to(why, measured="16.64.5.32").run())
     assert state_of(why, LayerMeasurementSlot).measurement is None
     assert any("a measurement at n = 16, d = 64, k = 5, r = 32" in text.value for text in why.caption)
-    why.button(key="measure_same").click()
-    healthy(why.run())
+    healthy(why.button(key="measure_same").click().run())
     here = state_of(why, LayerMeasurementSlot).measurement
     assert here is not None
     assert here.at == Sizes(n=16, d=64, k=5, r=32)

@@ -62,9 +62,9 @@ def test_what_cannot_be_read_is_named(latex: str, message: str) -> None:
         math_tree(latex)
 
 
-def test_every_formula_is_read_in_the_app_and_in_files(stepped: Translator) -> None:
-    paths = [follow_token(stepped, "A dog.", "Ein Hund.", stack, 1, 1, 0) for stack in ("encoder", "decoder")]
-    tree = beam_tree(stepped, "A dog.", 2)
+def test_every_formula_is_read_in_the_app_and_in_files(translator: Translator) -> None:
+    paths = [follow_token(translator, "A dog.", "Ein Hund.", stack, 1, 1, 0) for stack in ("encoder", "decoder")]
+    tree = beam_tree(translator, "A dog.", 2)
     formulas = {view.formula for path in paths for view in step_list(path, str, tree)} | set(PENALTIES.values())
     assert len(formulas) > 15
     for formula in formulas:

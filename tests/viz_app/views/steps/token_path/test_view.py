@@ -23,8 +23,7 @@ def test_the_page_follows_a_token_and_checks_the_numbers(app: AppTest) -> None:
     opened(app, "step_through")
     assert app.button_group(key="stack").value == "decoder"
     assert any("numbers equal the model's" in each.value for each in app.markdown)
-    app.button_group(key="stack").set_value("encoder")
-    healthy(app.run())
+    healthy(app.button_group(key="stack").set_value("encoder").run())
     assert len(app.selectbox(key="followed").options) == len(reading(app).explain().source_tokens)
     assert any("Step by step" in each.value and "Encoder" in each.value for each in app.markdown)
 

@@ -28,8 +28,7 @@ def test_a_forced_beginning_is_that_of_the_tree_and_of_what_is_clicked_in_it(app
     state_of(app, Current).forced = ForcedText(own.model.digest, own.translation.source, ForcedTarget((first,)))
     app.run()
     show_translation(app, FORCED_INDEX)
-    app.segmented_control(key="beam_view").set_value("Table")
-    healthy(app.run())
+    healthy(app.segmented_control(key="beam_view").set_value("Table").run())
     table = app.dataframe[0].value
     assert table["reason"][0] == "Forced: no other candidate was considered here."
     assert (table["position"] == 1).sum() == 1
@@ -43,8 +42,7 @@ def test_a_forced_beginning_is_that_of_the_tree_and_of_what_is_clicked_in_it(app
     assert reading(app).hypothesis.token_ids == clicked
     assert app.dataframe[0].value.equals(table)  # still the same search
     assert app.query_params["target"] == ".".join(map(str, clicked))
-    app.button(key="search_freely").click()
-    healthy(app.run())
+    healthy(app.button(key="search_freely").click().run())
     assert (app.dataframe[0].value["position"] == 1).sum() == 4
     assert "prefix" not in app.query_params
 
@@ -65,8 +63,7 @@ def test_any_target_can_be_shown_until_the_sentence_changes(app: AppTest) -> Non
     healthy(app.run())
     # another search of the same sentence keeps it
     assert reading(app).hypothesis.token_ids == part.token_ids
-    app.text_input(key="text").set_value("Who?")
-    healthy(app.run())
+    healthy(app.text_input(key="text").set_value("Who?").run())
     assert reading(app).index == 0
     assert len(translations(app)) == 3
 
@@ -78,6 +75,5 @@ def test_every_text_has_a_tree(start: Start, text: str) -> None:
     (count,) = re.findall(r"\*\*Beam search\*\*: (\d+) candidates", " ".join(each.value for each in app.markdown))
     assert int(count) > 2
     assert not app.error
-    app.text_input(key="text").set_value("")
-    healthy(app.run())
+    healthy(app.text_input(key="text").set_value("").run())
     assert not any("Beam search" in each.value for each in app.markdown)

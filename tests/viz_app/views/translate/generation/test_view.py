@@ -69,8 +69,7 @@ def test_three_ways_and_the_attention_of_an_iteration(start: Start, mask_predict
     assert last.count('class="predicted"') == (best.hypotheses[0].fed_ids or ()).count(3)
     assert 'class="masked"' not in last
     app.segmented_control(key="generation_kind").set_value("cross")
-    app.slider(key="draft_tokens").set_value(1)
-    healthy(app.run())
+    healthy(app.slider(key="draft_tokens").set_value(1).run())
 
 
 @pytest.mark.usefixtures("small_pages")

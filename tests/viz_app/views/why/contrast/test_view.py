@@ -56,17 +56,14 @@ def test_the_runner_up_is_b_unless_another_is_chosen(start: Start) -> None:
     output(None)
     assert said_output(app) == f"{output(runner_up(contrast[0])):+.2f}"
     assert "rather_than" not in app.query_params
-    app.button_group(key="rather_than").set_value(NOTHING)
-    healthy(app.run())
+    healthy(app.button_group(key="rather_than").set_value(NOTHING).run())
     assert said_output(app) == f"{output(None):.2f}"
     assert app.query_params["rather_than"] == NOTHING
     second = alternatives(about, position)[1]
-    app.button_group(key="rather_than").set_value(second)
-    healthy(app.run())
+    healthy(app.button_group(key="rather_than").set_value(second).run())
     assert app.query_params["rather_than"] == second
     elsewhere = 1 - position if position < 2 else 0
-    app.selectbox(key="token").set_value(elsewhere)
-    healthy(app.run())
+    healthy(app.selectbox(key="token").set_value(elsewhere).run())
     assert app.button_group(key="rather_than").value == alternatives(about, elsewhere)[0]
     assert "rather_than" not in app.query_params
 
@@ -120,13 +117,11 @@ def test_a_stopped_attribution_shows_the_methods_that_are_done(start: Start, mon
 
 def test_methods_are_ranked_on_a_sample_that_grows(start: Start) -> None:
     app = opened(start(beam_size="2", text="Where?", **ONE_METHOD), "contrast")
-    app.segmented_control(key="faithful_source").set_value("My own")
-    healthy(app.run())
+    healthy(app.segmented_control(key="faithful_source").set_value("My own").run())
     app.button(key="measure_faithfulness").click()
     assert any("There is no sentence in this text" in error.value for error in app.run().error)
     app.text_area(key="faithful_text").set_value("Where?\nThe sea.")
-    app.button(key="measure_faithfulness").click()
-    healthy(app.run())
+    healthy(app.button(key="measure_faithfulness").click().run())
     sample = state_of(app, FaithfulnessSample)
     assert sample.job is not None
     assert sample.sentences == ("Where?", "The sea.")

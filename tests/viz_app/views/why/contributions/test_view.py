@@ -24,8 +24,7 @@ def test_the_page_shows_the_logit_of_the_selected_token(app: AppTest) -> None:
     opened(app, "contributions")
     about = reading(app)
     for position in range(2):
-        app.selectbox(key="token").set_value(position)
-        healthy(app.run())
+        healthy(app.selectbox(key="token").set_value(position).run())
         trace = logit_terms.trace_call(about).known
         expected = float(trace.logits[position, trace.predicted_ids[position]])
         assert said_logit(app) == pytest.approx(expected, abs=0.006)
@@ -37,14 +36,12 @@ def test_an_alternative_is_subtracted_and_kept_in_the_address(app: AppTest) -> N
     trace = logit_terms.trace_call(reading(app)).known
     position = app.selectbox(key="token").value
     logits, token = trace.logits[position], trace.predicted_ids[position]
-    app.button_group(key="against").set_value(MEAN)
-    healthy(app.run())
+    healthy(app.button_group(key="against").set_value(MEAN).run())
     assert said_logit(app) == pytest.approx(float(logits[token] - logits.mean()), abs=0.006)
     assert app.query_params["against"] == MEAN
     piece = predicted_token.alternatives(reading(app), position)[0]
     value = dict(reading(app).explain().alternatives[position])[piece]
-    app.button_group(key="against").set_value(piece)
-    healthy(app.run())
+    healthy(app.button_group(key="against").set_value(piece).run())
     assert said_logit(app) == pytest.approx(reading(app).explain().log_probs[position] - value, abs=0.006)
 
 

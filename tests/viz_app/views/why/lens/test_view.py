@@ -21,8 +21,7 @@ def test_a_cell_and_the_translations_of_all_levels(app: AppTest) -> None:
     healthy(app.run())
     assert app.query_params["cell"] == "2.2"
     assert any("**L2**" in each.value for each in app.markdown)
-    app.slider(key="encoder_level").set_value(0)
-    healthy(app.run())
+    healthy(app.slider(key="encoder_level").set_value(0).run())
     assert any(each.value.startswith("Input: ") for each in app.caption)
 
 

@@ -52,8 +52,7 @@ def test_the_address_has_the_question(start: Start) -> None:
     assert f" {score.score:+.2f}, the logarithm".replace("-", "\u2212") in headline(app)
     assert {name: app.query_params[name] for name in CROSS} == CROSS
     assert app.query_params["instead_of"] == "5"
-    app.selectbox(key="instead_of").set_value("mean")
-    healthy(app.run())
+    healthy(app.selectbox(key="instead_of").set_value("mean").run())
     assert "instead_of" not in app.query_params
     assert f" {asked(app).score:+.2f}.".replace("-", "\u2212") in headline(app)
     assert any("bars sum to the score" in each.value for each in app.markdown)
@@ -62,8 +61,7 @@ def test_the_address_has_the_question(start: Start) -> None:
 def test_at_first_and_with_another_head_the_strongest_key_is_asked_about(start: Start) -> None:
     app = opened(start(text=TEXT, beam_size="1"), "score_components")
     for name in (app.selectbox(key="attending_head").value, "encoder L1 H4", "decoder L2 H1"):
-        app.selectbox(key="attending_head").set_value(name)
-        healthy(app.run())
+        healthy(app.selectbox(key="attending_head").set_value(name).run())
         kind, layer, head = parse_head(name)
         row = reading(app).explain().maps[kind][layer].weights[head, app.selectbox(key="attending").value]
         assert app.selectbox(key="attended").value == int(row.argmax())
@@ -91,12 +89,10 @@ def test_a_click_on_a_cell_of_a_map_leads_to_its_question(start: Start) -> None:
     products = written_cell("map_0", Cell(head, 1, 2))
     app = opened(start(text=TEXT, beam_size="1", view="map", heads_cross="L2 H3", products=products), "heads")
     button = next(each for each in app.button if each.label == "Why does it look there?")
-    button.click()
-    healthy(app.run())
+    healthy(button.click().run())
     score = asked(app)
     assert (score.head, score.query, score.key) == (head, 1, 2)
-    app.button(key="score_on_heads").click()
-    healthy(app.run())
+    healthy(app.button(key="score_on_heads").click().run())
     assert app.multiselect(key="heads_cross").value == ["L2 H3"]
 
 
@@ -106,8 +102,7 @@ def test_the_first_head_of_two_words_is_asked_about(start: Start) -> None:
     state_of(app, Current).words = SelectedWords(reading(app).identity, (("source", groups[3]), ("source", groups[1])))
     healthy(app.run())
     label = app.button(key="ask_there").label
-    app.button(key="ask_there").click()
-    healthy(app.run())
+    healthy(app.button(key="ask_there").click().run())
     score = asked(app)
     assert score.head.kind == "encoder_self"
     assert score.query in groups[3]

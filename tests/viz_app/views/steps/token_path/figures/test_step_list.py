@@ -16,15 +16,15 @@ from viz_app.views.steps.token_path.figures.step_list import group_of, step_list
 TEXT, TARGET = "A dog runs.", "Ein Hund."
 
 
-@pytest.fixture(scope="session")
-def paths(stepped: Translator) -> dict[Stack, TokenPath]:
+@pytest.fixture(scope="module")
+def paths(translator: Translator) -> dict[Stack, TokenPath]:
     stacks: tuple[Stack, ...] = ("encoder", "decoder")
-    return {stack: follow_token(stepped, TEXT, TARGET, stack, 2, 1, 1) for stack in stacks}
+    return {stack: follow_token(translator, TEXT, TARGET, stack, 2, 1, 1) for stack in stacks}
 
 
-@pytest.fixture(scope="session")
-def views(stepped: Translator, paths: dict[Stack, TokenPath]) -> dict[Stack, list[StepView]]:
-    piece = stepped.tokenizer.target.piece
+@pytest.fixture(scope="module")
+def views(translator: Translator, paths: dict[Stack, TokenPath]) -> dict[Stack, list[StepView]]:
+    piece = translator.tokenizer.target.piece
     return {stack: step_list(path, piece) for stack, path in paths.items()}
 
 
@@ -107,7 +107,7 @@ def test_the_zeros_of_the_network_are_counted(
 
 
 def test_the_output_names_the_predicted_token(
-    stepped: Translator, paths: dict[Stack, TokenPath], views: dict[Stack, list[StepView]]
+    translator: Translator, paths: dict[Stack, TokenPath], views: dict[Stack, list[StepView]]
 ) -> None:
     steps = paths["decoder"].parts["output"]
     assert isinstance(steps, OutputSteps)
@@ -120,18 +120,18 @@ def test_the_output_names_the_predicted_token(
     assert views["encoder"][-1].name == "memory"
 
 
-def test_the_beam_marks_the_candidate_of_the_translation(stepped: Translator) -> None:
-    found = stepped.translate(TEXT, 3)
-    target, tree = found.hypotheses[0].token_ids, beam_tree(stepped, TEXT, 3)
-    path = follow_token(stepped, TEXT, target, "decoder", 1, 0, 0)
-    view = step_list(path, stepped.tokenizer.target.piece, tree, target)[-1]
+def test_the_beam_marks_the_candidate_of_the_translation(translator: Translator) -> None:
+    found = translator.translate(TEXT, 3)
+    target, tree = found.hypotheses[0].token_ids, beam_tree(translator, TEXT, 3)
+    path = follow_token(translator, TEXT, target, "decoder", 1, 0, 0)
+    view = step_list(path, translator.tokenizer.target.piece, tree, target)[-1]
     own = tree.node(target[:2])
     assert own is not None
     assert view.name == "output-beam"
     (marked,) = [row for row in view.blocks[0].rows if row.is_marked]
     assert marked.numbers == (own.token_log_prob, own.log_prob, own.score)
     assert [row.note for row in view.blocks[0].rows] == [node.fate for node in tree.steps[1]]
-    foreign = step_list(path, stepped.tokenizer.target.piece, tree, (5, 5, 5))[-1]
+    foreign = step_list(path, translator.tokenizer.target.piece, tree, (5, 5, 5))[-1]
     assert "did not come to" in foreign.text
     assert not any(row.is_marked for row in foreign.blocks[0].rows)
 

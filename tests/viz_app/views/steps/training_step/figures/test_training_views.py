@@ -20,8 +20,8 @@ NAMES = ["shifted", "mask", "label", "loss", "gradient", "moments", "correction"
 
 
 @pytest.fixture(scope="module")
-def found(stepped: Translator) -> TrainingStep:
-    return training_step(stepped, SOURCE, TARGET, TrainingStepOptions(token=2))
+def found(translator: Translator) -> TrainingStep:
+    return training_step(translator, SOURCE, TARGET, TrainingStepOptions(token=2))
 
 
 @pytest.fixture(scope="module")
