@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from core.cli import commands as cli
 from core.formats.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from core.formats.importing import import_checkpoint
+from core.model import Transformer
 from core.results import Explanation, ScoredText
 from core.translator import Translator
 
@@ -48,9 +49,23 @@ def assert_converted(source: Path, out: Path) -> Checkpoint:
     return again
 
 
-def explained(translator: Translator, text: str) -> tuple[ScoredText, Explanation]:
+def imported(source: Path | Sequence[Path]) -> Translator:
+    """A translator of the model that is imported."""
+    found = import_checkpoint(source)
+    return Translator(found.model, found.tokenizer, found.training)
+
+
+@torch.inference_mode()
+def assert_same_logits(model: Transformer, reference: Any, source_ids: Tensor, fed: Tensor, atol: float = 1e-4) -> None:
+    """The logits are those of a model of transformers, which differ from each other."""
+    expected = reference(source_ids, decoder_input_ids=fed, use_cache=False).logits
+    torch.testing.assert_close(model(source_ids, fed), expected, rtol=0, atol=atol)
+    assert expected.std() > 0.5
+
+
+def explained(translator: Translator, text: str, **options: Any) -> tuple[ScoredText, Explanation]:
     """The translation of a text and its explanation, whose log-probabilities are those of the search."""
-    best = translator.translate(text).hypotheses[0]
+    best = translator.translate(text, **options).hypotheses[0]
     explanation = translator.explain(text, best.token_ids)
     assert explanation.log_probs[: len(best.token_ids)] == pytest.approx(best.token_log_probs, abs=1e-4)
     return best, explanation

@@ -19,21 +19,21 @@ from core.formats import checkpoint
 from core.formats.checkpoint import TOKENIZER_KEY, CheckpointError, load_checkpoint, save_checkpoint
 from core.formats.untrusted_parameters import MAX_WEIGHT
 from core.model import Transformer
-from core.model.config import TransformerConfig
 from core.model.preset_configs import PRESETS
 from core.text.text_normalization import VERSION
 from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.checkpoints import EMBEDDING, Metadata, Tensors, assert_not_loaded, contents
 
-Remake = Callable[[Callable[[Tensors, Metadata], None]], Path]
+Change = Callable[[Tensors, Metadata], None]
+Remake = Callable[[Change], Path]
 
 
 @pytest.fixture
 def remake(tiny_checkpoint: Path, tmp_path: Path) -> Remake:
     """The valid checkpoint with one change."""
 
-    def make(change: Callable[[Tensors, Metadata], None]) -> Path:
+    def make(change: Change) -> Path:
         tensors, metadata = contents(tiny_checkpoint)
         change(tensors, metadata)
         path = tmp_path / "changed.safetensors"
@@ -43,7 +43,7 @@ def remake(tiny_checkpoint: Path, tmp_path: Path) -> Remake:
     return make
 
 
-def reconfigure(**changes: Any) -> Callable[[Tensors, Metadata], None]:
+def reconfigure(**changes: Any) -> Change:
     def change(_: Tensors, metadata: Metadata) -> None:
         metadata["config"] = json.dumps({**json.loads(metadata["config"]), **changes})
 
@@ -84,12 +84,7 @@ def test_other_versions(version: str, remake: Remake) -> None:
 )
 def test_a_config_that_is_no_config(text: str, message: str, remake: Remake) -> None:
     assert_not_loaded(remake(lambda _, metadata: metadata.update(config=text)), rf"^changed\.safetensors: {message}")
-
-
-def test_no_config(remake: Remake) -> None:
-    assert_not_loaded(
-        remake(lambda _, metadata: drop(metadata, "config")), r"^changed\.safetensors: its metadata has no config$"
-    )
+    assert_not_loaded(remake(lambda _, metadata: drop(metadata, "config")), r"^changed.*: its metadata has no config$")
 
 
 @pytest.mark.parametrize(
@@ -160,26 +155,31 @@ def test_training_facts_are_optional(remake: Remake) -> None:
     assert load_checkpoint(remake(lambda _, metadata: drop(metadata, "training"))).training == {}
 
 
-def test_missing_and_surplus_tensors(remake: Remake) -> None:
-    lost = "decoder.layers.1.cross_attention.v_proj.bias"
-    assert_not_loaded(
-        remake(lambda tensors, _: drop(tensors, lost)), rf"lacks 1 tensors that its config calls for: '{lost}'$"
-    )
-    assert_not_loaded(
-        remake(lambda tensors, _: drop(tensors, TOKENIZER_KEY)), rf"lacks 1 tensors .*: '{TOKENIZER_KEY}'$"
-    )
-    assert_not_loaded(
-        remake(lambda tensors, _: tensors.update(extra=torch.zeros(1))),
-        r"has 1 tensors that its config does not call for: 'extra'$",
-    )
-    assert_not_loaded(
-        remake(reconfigure(num_encoder_layers=3)),
-        r"lacks 16 tensors that its config calls for: 'encoder\.layers\.2\..*, \.\.\.$",
-    )
-    assert_not_loaded(
-        remake(reconfigure(num_encoder_layers=1)),
-        r"has 16 tensors that its config does not call for: 'encoder\.layers\.1\..*, \.\.\.$",
-    )
+def without(name: str) -> Change:
+    return lambda tensors, _: drop(tensors, name)
+
+
+LOST = "decoder.layers.1.cross_attention.v_proj.bias"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (without(LOST), rf"lacks 1 tensors that its config calls for: '{LOST}'$"),
+        (without(TOKENIZER_KEY), rf"lacks 1 tensors .*: '{TOKENIZER_KEY}'$"),
+        (lambda tensors, _: tensors.update(extra=torch.zeros(1)), r"has 1 tensors that its .* call for: 'extra'$"),
+        (
+            reconfigure(num_encoder_layers=3),
+            r"lacks 16 tensors that its config calls for: 'encoder\.layers\.2\..*, \.\.\.$",
+        ),
+        (
+            reconfigure(num_encoder_layers=1),
+            r"has 16 tensors that its config does not call for: 'encoder\.layers\.1\..*, \.\.\.$",
+        ),
+    ],
+)
+def test_missing_and_surplus_tensors(change: Change, message: str, remake: Remake) -> None:
+    assert_not_loaded(remake(change), message)
 
 
 def test_names_are_shown_harmlessly(remake: Remake) -> None:
@@ -191,30 +191,23 @@ def test_names_are_shown_harmlessly(remake: Remake) -> None:
     assert len(str(caught.value)) < 200
 
 
-def test_shapes_types_and_values(remake: Remake) -> None:
-    norm = "encoder.layers.0.self_attention_norm.weight"
-    assert_not_loaded(
-        remake(lambda tensors, _: tensors.update({norm: torch.ones(31)})),
-        rf"{norm} has shape \[31\], expected \[32\] from the config: save the model again",
-    )
-    assert_not_loaded(
-        remake(lambda tensors, _: tensors.update({norm: torch.ones(32, 1)})),
-        rf"{norm} has shape \[32, 1\], expected \[32\]",
-    )
-    assert_not_loaded(
-        remake(lambda tensors, _: tensors.update({norm: torch.ones(32).double()})),
-        rf"{norm} has type F64, expected one of F32, F16, BF16$",
-    )
-    assert_not_loaded(
-        remake(lambda tensors, _: tensors.update({norm: torch.ones(32).int()})),
-        rf"{norm} has type I32, expected one of",
-    )
-    for bad in ("nan", "inf", "-inf"):
-        values = torch.ones(32)
-        values[[3, 7]] = float(bad)
-        message = rf"{norm} has 2 values that are not finite \(NaN or infinite\)$"
-        assert_not_loaded(remake(lambda tensors, _, values=values: tensors.update({norm: values})), message)
-        assert_not_loaded(remake(lambda tensors, _, values=values: tensors.update({norm: values.half()})), message)
+NORM = "encoder.layers.0.self_attention_norm.weight"
+INFINITE = rf"{NORM} has 2 values that are not finite \(NaN or infinite\)$"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (torch.ones(31), rf"{NORM} has shape \[31\], expected \[32\] from the config: save the model again"),
+        (torch.ones(32, 1), rf"{NORM} has shape \[32, 1\], expected \[32\]"),
+        (torch.ones(32).double(), rf"{NORM} has type F64, expected one of F32, F16, BF16$"),
+        (torch.ones(32).int(), rf"{NORM} has type I32, expected one of"),
+        *((torch.tensor([1.0] * 30 + [float(bad)] * 2), INFINITE) for bad in ("nan", "inf", "-inf")),
+        *((torch.tensor([1.0] * 30 + [float(bad)] * 2).half(), INFINITE) for bad in ("nan", "inf", "-inf")),
+    ],
+)
+def test_shapes_types_and_values(values: Tensor, message: str, remake: Remake) -> None:
+    assert_not_loaded(remake(lambda tensors, _: tensors.update({NORM: values})), message)
 
 
 @pytest.mark.parametrize("value", [3e38, -1e30, 65505.0])
@@ -268,55 +261,48 @@ def test_the_largest_weights_that_are_read_compute_something_finite(
     assert all(layer.weights.isfinite().all() for layers in maps.values() for layer in layers)
 
 
+def as_tensor(data: bytes) -> Tensor:
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8)
+
+
+UNREAD = r"its tokenizer cannot be read: not a SentencePiece model"
+TYPE = rf"{TOKENIZER_KEY} has type"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (as_tensor(b"not a model"), rf"{UNREAD} \(11 bytes\)"),
+        (torch.zeros(0, dtype=torch.uint8), rf"{UNREAD} \(0 bytes\)"),
+        (torch.zeros(5), rf"{TYPE} F32 and shape \[5\], expected one row of at most \d+ U8$"),
+        (torch.zeros(2, 5, dtype=torch.uint8), rf"{TYPE} U8 and shape \[2, 5\], expected one row"),
+    ],
+)
+def test_a_tokenizer_that_is_none(data: Tensor, message: str, remake: Remake) -> None:
+    assert_not_loaded(remake(lambda tensors, _: tensors.update({TOKENIZER_KEY: data})), message)
+
+
 def test_a_tokenizer_that_does_not_fit(
-    tokenizer: SentencePieceTokenizer, parallel_text: list[tuple[str, str]], remake: Remake
+    tokenizer: SentencePieceTokenizer,
+    parallel_text: list[tuple[str, str]],
+    remake: Remake,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def with_tokenizer(data: Tensor) -> Path:
-        return remake(lambda tensors, _: tensors.update({TOKENIZER_KEY: data}))
-
-    def as_tensor(data: bytes) -> Tensor:
-        return torch.frombuffer(bytearray(data), dtype=torch.uint8)
-
     other = SentencePieceTokenizer.train([english for english, _ in parallel_text], vocab_size=390, num_threads=1)
-    assert_not_loaded(
-        with_tokenizer(as_tensor(other.to_bytes())),
-        r"its tokenizer has vocab_size 390, its model 400: save it again with the",
-    )
-    assert_not_loaded(
-        remake(reconfigure(bos_id=2, eos_id=1)), r"its tokenizer has bos_id 1, its model 2: save it again with the"
-    )
-    assert_not_loaded(remake(reconfigure(pad_id=9)), r"its tokenizer has pad_id 0, its model 9: save it again with the")
-    assert_not_loaded(
-        with_tokenizer(as_tensor(b"not a model")),
-        r"its tokenizer cannot be read: not a SentencePiece model \(11 bytes\)",
-    )
-    assert_not_loaded(
-        with_tokenizer(as_tensor(tokenizer.to_bytes()[:-1])), r"its tokenizer cannot be read: not a SentencePiece model"
-    )
-    assert_not_loaded(
-        with_tokenizer(torch.zeros(0, dtype=torch.uint8)),
-        r"its tokenizer cannot be read: not a SentencePiece model \(0 bytes\)",
-    )
-    assert_not_loaded(
-        with_tokenizer(torch.zeros(5)),
-        rf"{TOKENIZER_KEY} has type F32 and shape \[5\], expected one row of at most \d+ U8$",
-    )
-    assert_not_loaded(
-        with_tokenizer(torch.zeros(2, 5, dtype=torch.uint8)),
-        rf"{TOKENIZER_KEY} has type U8 and shape \[2, 5\], expected one row",
-    )
-
-
-def test_a_tokenizer_too_large(remake: Remake, monkeypatch: pytest.MonkeyPatch) -> None:
+    for data, message in (
+        (other.to_bytes(), "its tokenizer has vocab_size 390, its"),
+        (tokenizer.to_bytes()[:-1], UNREAD),
+    ):
+        assert_not_loaded(
+            remake(lambda tensors, _, data=data: tensors.update({TOKENIZER_KEY: as_tensor(data)})), message
+        )
+    for changes, message in (
+        ({"bos_id": 2, "eos_id": 1}, r"bos_id 1, its model 2"),
+        ({"pad_id": 9}, r"pad_id 0, its model 9"),
+    ):
+        assert_not_loaded(remake(reconfigure(**changes)), rf"its tokenizer has {message}: save it again with the")
     monkeypatch.setattr(checkpoint, "MAX_TOKENIZER_BYTES", 100)
-    assert_not_loaded(
-        remake(lambda *_: None), rf"{TOKENIZER_KEY} has type U8 and shape \[\d+\], expected one row of at most 100 U8$"
-    )
-
-
-def test_the_error_is_a_value_error(tiny_checkpoint: Path) -> None:
-    assert issubclass(CheckpointError, ValueError)
-    assert isinstance(load_checkpoint(tiny_checkpoint).config, TransformerConfig)
+    assert_not_loaded(remake(lambda *_: None), rf"{TYPE} U8 and shape \[\d+\], expected one row of at most 100 U8$")
 
 
 @pytest.mark.parametrize("name", MAX_SIZES)
@@ -340,6 +326,6 @@ def test_the_largest_configuration_of_a_small_file_takes_no_memory(name: str, re
         assert load_checkpoint(path).config.neighbourhood == MAX_SIZES[name]
     else:
         assert_not_loaded(
-            path, r"its config (does not )?calls? for|expected \[.*\] from the config: save the model again"
+            path, r"its config (does not )?calls? for|expected \[.*\] from the config: save the model aga"
         )
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**16  # KiB

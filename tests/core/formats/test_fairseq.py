@@ -21,7 +21,7 @@ from core.translator import Translator
 from tests.core.formats.fairseq_models import as_args, as_cfg, fairseq_state, old_names, write_fairseq
 from tests.core.formats.fsmt_models import Pairs, target_ids, write_model
 from tests.core.formats.marian_models import sentencepiece_model
-from tests.core.formats.small_models import assert_converted, assert_refused, explained
+from tests.core.formats.small_models import assert_converted, assert_refused, assert_same_logits, explained
 from tests.core.formats.test_weight_files import Command
 from tests.lazy_imports import transformers
 
@@ -58,9 +58,7 @@ def test_the_same_logits_as_fsmt(
         target_ids_ = target_ids(folder, [target])
         assert found.tokenizer.target.encode(target) == target_ids_[0, :-1].tolist()
         fed = torch.cat((torch.tensor([[2]]), target_ids_[:, :-1]), 1)
-        with torch.inference_mode():
-            expected = reference(source_ids, decoder_input_ids=fed, use_cache=False).logits
-            torch.testing.assert_close(found.model(source_ids, fed), expected, rtol=0, atol=1e-4)
+        assert_same_logits(found.model, reference, source_ids, fed)
 
 
 def test_a_converted_file_is_the_same_model(fsmt: Fsmt, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,6 @@ import torch
 from core.analysis.alignment.aligners import AlignerRanking
 from core.analysis.alignment.pharaoh import GoldPair, parse_links
 from core.capture import AttentionMap
-from core.formats.importing import import_checkpoint
 from core.text.tokenizer import SPACE_MARK
 from core.translator import Translator
 from tests.core.formats import fsmt_models, m2m100_models, marian_models, t5_models
@@ -20,6 +19,7 @@ from tests.core.formats.joeynmt_models import write_joey
 from tests.core.formats.marian_cpp_models import write_marian
 from tests.core.formats.marian_models import Pairs
 from tests.core.formats.opennmt_models import write_opennmt
+from tests.core.formats.small_models import imported
 from tests.core.formats.torch_models import write_torch
 
 CODE = ">>deu<< "
@@ -71,8 +71,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Ca
             case _:
                 write = {"joey": write_joey, "npz": write_marian, "opennmt": write_opennmt, "torch": write_torch}[name]
                 write(folder, parallel_text)
-        checkpoint = import_checkpoint(sorted(folder.iterdir()))
-        return Translator(checkpoint.model, checkpoint.tokenizer)
+        return imported(sorted(folder.iterdir()))
 
     return translator
 

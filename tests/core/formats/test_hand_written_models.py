@@ -85,10 +85,7 @@ def test_no_final_norm_and_a_learned_table_on_each_side(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"names": {}}, r"^model.pt has no encoder.layers.0.self_attn.in_proj_weight: .* --draft config.json` writes"),
-        (
-            {"names": {"a": "encoder.layers.*.query"}},
-            r"names has 'encoder.layers.\*.query' for 'a', expected a part of",
-        ),
+        ({"names": {"a": "encoder.layers.*.query"}}, r"names has 'encoder.layers.\*.query' for 'a', expected a part o"),
         ({"names": {"a": "encoder.layers.*.norm1"}}, r"for 'a', expected one '\*', the number of the layer, in both"),
         ({"layer_norm": "rms"}, r"^config.json: layer_norm is 'rms', expected 'standard', or 'sample_std' as in"),
         ({"vocabulary": "x"}, r"^config.json: vocabulary is 'x', expected 'numbers', or none$"),

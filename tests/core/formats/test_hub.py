@@ -16,16 +16,9 @@ from core.formats.importing import import_checkpoint
 from core.formats.opening import content_digest
 from tests.core.formats import marian_models
 from tests.core.formats.hub_server import Hub, running_hub
-from tests.core.formats.marian_models import Pairs
 
 NAME = "Helsinki-NLP/opus-mt-en-de"
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
-    folder = tmp_path_factory.mktemp("hub") / "model"
-    marian_models.write_model(folder, parallel_text)
-    return folder
+write = marian_models.write_model  # of the fixture `original`
 
 
 @pytest.fixture
@@ -37,9 +30,11 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         yield server
 
 
-def test_a_model_is_downloaded_once_and_read_offline(hub: Hub, model: Path, tmp_path: Path) -> None:
-    commit = hub.add(NAME, model, pytorch_model__bin=b"pickle", tf_model__h5=b"x", README__md=b"x", rust_model__ot=b"x")
-    expected = import_checkpoint(model)
+def test_a_model_is_downloaded_once_and_read_offline(hub: Hub, original: Path, tmp_path: Path) -> None:
+    commit = hub.add(
+        NAME, original, pytorch_model__bin=b"pickle", tf_model__h5=b"x", README__md=b"x", rust_model__ot=b"x"
+    )
+    expected = import_checkpoint(original)
     cli.main(["convert", NAME, str(tmp_path / "one.safetensors"), "--download"])
     found = load_checkpoint(tmp_path / "one.safetensors")
     assert found.config == expected.config
@@ -60,9 +55,9 @@ def test_a_model_is_downloaded_once_and_read_offline(hub: Hub, model: Path, tmp_
 
 
 def test_nothing_is_fetched_unless_it_is_requested(
-    hub: Hub, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    hub: Hub, original: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    hub.add(NAME, model)
+    hub.add(NAME, original)
     assert cli.main(["convert", NAME, str(tmp_path / "out.safetensors")]) != 0
     message = capsys.readouterr().err
     assert f"there is neither a file or folder {NAME} here, nor a model of this name at revision main" in message
@@ -71,10 +66,10 @@ def test_nothing_is_fetched_unless_it_is_requested(
     assert not is_cached(NAME)
 
 
-def test_a_changed_model_has_another_revision(hub: Hub, model: Path) -> None:
-    first = hub.add(NAME, model)
+def test_a_changed_model_has_another_revision(hub: Hub, original: Path) -> None:
+    first = hub.add(NAME, original)
     before = download(NAME)
-    second = hub.add(NAME, model, generation_config__json=b"{}")
+    second = hub.add(NAME, original, generation_config__json=b"{}")
     assert cached(NAME).revision == first == before.revision
     assert download(NAME).revision == second
     assert cached(NAME).revision == second

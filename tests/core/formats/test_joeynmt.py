@@ -14,15 +14,10 @@ from core.formats.yaml_options import yaml_object
 from core.text.byte_pair_encoding import BytePairEncoding
 from core.translator import Translator
 from tests.core.formats.joeynmt_models import write_joey
-from tests.core.formats.small_models import assert_converted, assert_refused, explained
+from tests.core.formats.small_models import assert_converted, assert_refused, explained, imported
 from tests.core.formats.torch_models import Pairs
 
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
-    folder = tmp_path_factory.mktemp("joey") / "model"
-    write_joey(folder, parallel_text)
-    return folder
+write = write_joey  # of the fixture `original`
 
 
 def change(folder: Path, place: str, value: Any) -> None:
@@ -39,12 +34,11 @@ def change(folder: Path, place: str, value: Any) -> None:
 
 
 def same_logits(folder: Path, reference: Any, pairs: Pairs) -> None:
-    found = import_checkpoint(folder)
-    translator = Translator(found.model, found.tokenizer)
+    translator = imported(folder)
     for source, target in pairs:
         source_ids, fed, _ = translator.token_ids(source, target)
         assert (source_ids[-1], fed[0]) == (3, 2)
-        ours = found.model(torch.tensor([source_ids]), torch.tensor([fed]))
+        ours = translator.model(torch.tensor([source_ids]), torch.tensor([fed]))
         expected = reference(torch.tensor([source_ids]), torch.tensor([fed]))
         torch.testing.assert_close(ours, expected, rtol=0, atol=1e-4)
 
@@ -143,57 +137,21 @@ def test_pieces_that_the_vocabulary_lacks_are_taken_apart() -> None:
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        (
-            "model.encoder.type",
-            "recurrent",
-            r"^config.yaml: model: encoder: type is 'recurrent', and Headlight imports ",
-        ),
-        (
-            "model.encoder.type",
-            None,
-            r"^config.yaml: model: encoder: type is 'recurrent', and Headlight imports only 't",
-        ),
-        (
-            "model.decoder.alpha",
-            1.5,
-            r"^config.yaml: model: decoder: alpha is 1.5, and Headlight imports only models wi",
-        ),
+        ("model.encoder.type", "recurrent", r"^config.yaml: model: encoder: type is 'recurrent', and Headlight import"),
+        ("model.encoder.type", None, r"^config.yaml: model: encoder: type is 'recurrent', and Headlight imports only"),
+        ("model.decoder.alpha", 1.5, r"^config.yaml: model: decoder: alpha is 1.5, and Headlight imports only models"),
         ("model.encoder.activation", "tanh", r"encoder: activation is 'tanh', expected one of relu, gelu, swish$"),
-        (
-            "model.encoder.activation",
-            "gelu",
-            r"^config.yaml: model: activation is 'gelu' in the encoder and 'relu' in ",
-        ),
-        (
-            "model.encoder.layer_norm",
-            "post",
-            r"^config.yaml: model: layer_norm is 'post' in the encoder and 'pre' in t",
-        ),
+        ("model.encoder.activation", "gelu", r"^config.yaml: model: activation is 'gelu' in the encoder and 'relu' in"),
+        ("model.encoder.layer_norm", "post", r"^config.yaml: model: layer_norm is 'post' in the encoder and 'pre' in"),
         ("model.encoder.layer_norm", "none", r"^config.yaml: model: encoder: layer_norm is 'none', expected pre or po"),
-        (
-            "model.decoder.embeddings.scale",
-            False,
-            r"scale of the embeddings is True in the encoder and False in the de",
-        ),
+        ("model.decoder.embeddings.scale", False, r"scale of the embeddings is True in the encoder and False in the d"),
         ("model.encoder.num_layers", 2, r"missing \(16\): encoder.layers.1.feed_forward.layer_norm.bias; "),
         ("model.encoder.num_heads", 5, r"^config.yaml: d_model \(32\) must be divisible by num_heads \(5\)"),
         ("data.src.level", "syllable", r"^config.yaml: data: src: level is 'syllable', expected one of word, b"),
-        (
-            "data.src.tokenizer_type",
-            "wordpiece",
-            r"tokenizer_type is 'wordpiece', expected sentencepiece or subword-nm",
-        ),
-        (
-            "data.src.tokenizer_cfg.pretokenizer",
-            "mecab",
-            r"tokenizer_cfg: pretokenizer is 'mecab', expected none or mos",
-        ),
+        ("data.src.tokenizer_type", "wordpiece", r"tokenizer_type is 'wordpiece', expected sentencepiece or subword-n"),
+        ("data.src.tokenizer_cfg.pretokenizer", "mecab", r"tokenizer_cfg: pretokenizer is 'mecab', expected none or m"),
         ("data.src.lowercase", True, r"^config.yaml: data: the texts of both sides are split in different ways"),
-        (
-            "data.special_symbols.lang_tags",
-            ["<de>"],
-            r"lang_tags is \['<de>'\], and Headlight imports only models with ",
-        ),
+        ("data.special_symbols.lang_tags", ["<de>"], r"lang_tags is \['<de>'\], and Headlight imports only models wit"),
         ("data.special_symbols.pad_token", "[PAD]", r"of another shape \(\d\): "),
         ("data.src", 5, r"^config.yaml: data: src is 5, expected options$"),
         ("model", [1], r"^config.yaml: model is \[1\], expected options$"),
@@ -217,11 +175,7 @@ def test_version_2_3_without_the_place_of_norms_is_refused(tmp_path: Path, paral
     ("name", "data", "message"),
     [
         ("best.ckpt", b"", r"^best.ckpt is cut off, damaged or not a PyTorch file"),
-        (
-            "config.yaml",
-            b"a: &x [1]\nb: *x\n",
-            r"^config.yaml: it refers to a part of itself \(\*\), expected every val",
-        ),
+        ("config.yaml", b"a: &x [1]\nb: *x\n", r"^config.yaml: it refers to a part of itself \(\*\), expected every v"),
         ("config.yaml", b"a: 1\na: 2\n", r"^config.yaml: one of its sections has a key twice$"),
         ("config.yaml", b"[\n" * 2000, r"^config.yaml: it is nested too deeply or no YAML: maximum recursion"),
         ("config.yaml", b"a: !!python/object:os.system []", r"no YAML: could not determine a constructor for the tag"),

@@ -106,16 +106,12 @@ def test_a_hand_written_model_with_numbers() -> None:
 
 
 def test_refusals(tiny_model: Transformer, tmp_path: Path, parallel_text: Pairs) -> None:
-    with pytest.raises(
-        CheckpointError, match=r"^Linear is neither a core.Transformer nor a model of transformers: give"
-    ):
+    with pytest.raises(CheckpointError, match=r"^Linear is neither a core.Transformer nor a model of transformers: gi"):
         Translator.from_model(nn.Linear(2, 2))
     with pytest.raises(TypeError, match=r"^the tokenizer is a dict, expected one of core.text, such as"):
         Translator.from_model(tiny_model, {})
     gpt2 = transformers.GPT2LMHeadModel(transformers.GPT2Config(n_layer=1, n_embd=8, n_head=2, vocab_size=20))
-    with pytest.raises(
-        TypeError, match=r"^the tokenizer is a NoneType, expected the model's tokenizer of transformers"
-    ):
+    with pytest.raises(TypeError, match=r"^the tokenizer is a NoneType, expected the model's tokenizer of transformer"):
         Translator.from_model(gpt2)
     marian_models.write_model(tmp_path, parallel_text)
     tokenizer = transformers.MarianTokenizer.from_pretrained(tmp_path)

@@ -28,11 +28,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
-    folder = tmp_path_factory.mktemp("opennmt") / "model"
-    write_opennmt(folder, parallel_text)
-    return folder
+write = write_opennmt  # of the fixture `original`
 
 
 def change(folder: Path, **options: Any) -> dict[str, Any]:
@@ -158,25 +154,16 @@ def test_without_a_tokenizer_texts_are_given_in_pieces(copy: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            {"max_relative_positions": 20},
-            r"^model.pt: max_relative_positions is 20, and Headlight imports only models w",
-        ),
+        ({"max_relative_positions": 20}, r"^model.pt: max_relative_positions is 20, and Headlight imports only models"),
         ({"position_encoding": False}, r"position_encoding is False, and Headlight imports only models with True$"),
         ({"self_attn_type": "average"}, r"self_attn_type is 'average', expected scaled-dot or scaled-dot-flash$"),
         ({"pos_ffn_activation_fn": "silu"}, r"pos_ffn_activation_fn is 'silu', expected relu or gelu$"),
         ({"layer_norm": "rms"}, r"layer_norm is 'rms', and Headlight imports only models with 'standard'$"),
         ({"copy_attn": True}, r"copy_attn is True, and Headlight imports only models with False$"),
-        (
-            {"decoder_type": "transformer_lm"},
-            r"decoder_type is 'transformer_lm', and Headlight imports only models wit",
-        ),
+        ({"decoder_type": "transformer_lm"}, r"decoder_type is 'transformer_lm', and Headlight imports only models wi"),
         ({"encoder_type": "brnn"}, r"encoder_type is 'brnn', and Headlight imports only models with 'transformer'$"),
         ({"src_vocab_threshold": 5}, r"src_vocab_threshold is 5, and Headlight imports only models with 0$"),
-        (
-            {"position_encoding_type": "SinusoidalConcat"},
-            r"pe.pe is not the table of sines and cosines of OpenNMT-py's",
-        ),
+        ({"position_encoding_type": "SinusoidalConcat"}, r"pe.pe is not the table of sines and cosines of OpenNMT-py'"),
         ({"norm_eps": "x"}, r"norm_eps is 'x', expected a number$"),
         ({"heads": 5}, r"^model.pt: d_model \(32\) must be divisible by num_heads \(5\)"),
         ({"enc_layers": 2}, r"missing \(16\): encoder.transformer.1.feed_forward.layer_norm.bias; "),
@@ -201,15 +188,9 @@ def test_what_cannot_be_imported_is_refused(options: dict[str, Any], message: st
         (5, r"^model.pt is a PyTorch file of no known format: `python -m core inspect FILE --draft"),
         ({"src": [], "tgt": []}, r"^model.pt: its vocab has no list of pieces for 'src'$"),
         ([5], r"^model.pt: its vocab is \[5\], expected vocabularies by name$"),
-        (
-            [("src", [("src", ["a"]), ("src_feat_0", ["b"])])],
-            r"src has features beside its words, which Headlight does",
-        ),
+        ([("src", [("src", ["a"]), ("src_feat_0", ["b"])])], r"src has features beside its words, which Headlight doe"),
         ({"src": ["a"], "tgt": ["a"]}, r"^model.pt: the vocabulary has no '<blank>'$"),
-        (
-            {"src": ["<blank>", "<unk>"], "tgt": ["<blank>", "<unk>"]},
-            r"the decoder starts with '<s>', which its vocabu",
-        ),
+        ({"src": ["<blank>", "<unk>"], "tgt": ["<blank>", "<unk>"]}, r"the decoder starts with '<s>', which its vocab"),
         (
             {"src": ["<blank>", "<unk>"], "tgt": ["<blank>", "<unk>", "<s>", "</s>"]},
             r"^model.pt: its vocabularies have 2 and 4 pieces, its embeddings \d+ and \d+ rows: they must be equal$",

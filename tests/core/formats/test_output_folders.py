@@ -205,10 +205,7 @@ def test_an_imported_model_goes_out_as_it_came_in(tmp_path: Path, parallel_text:
         ({"positions": "learned"}, "positions: learned, expected sinusoidal"),
         ({"position_exponent": "i/(n-1)"}, r"exponent of the positions: i/\(n-1\), expected i/n"),
         ({"position_offset": 2}, "first position: 2, expected 0"),
-        (
-            {"norm": "pre", "final_norm": True},
-            "expected after each residual connection; norm after the last layer: yes",
-        ),
+        ({"norm": "pre", "final_norm": True}, "expected after each residual connection; norm after the last layer: ye"),
         ({"norm_eps": 1e-9}, "epsilon of the norms: 1e-09, expected 1e-05"),
         ({"embedding_norm": True}, "norm on the embeddings: yes, expected no"),
         ({"d_k": 12}, "the encoder's 4 heads have d_k 12 and d_v 8, expected d_model / heads = 8"),

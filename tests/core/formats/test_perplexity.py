@@ -14,7 +14,6 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from core.formats.checkpoint import load_checkpoint
-from core.formats.importing import import_checkpoint
 from core.formats.marian_folder import write_marian
 from core.translator import Translator
 from tests.core.formats import fsmt_models, m2m100_models, marian_models, t5_models
@@ -23,6 +22,7 @@ from tests.core.formats.joeynmt_models import write_joey
 from tests.core.formats.marian_cpp_models import write_marian as write_marian_cpp
 from tests.core.formats.marian_models import Pairs
 from tests.core.formats.opennmt_models import write_opennmt
+from tests.core.formats.small_models import imported
 from tests.core.formats.torch_models import write_torch
 from train.eval.translation_scores import perplexity
 
@@ -61,17 +61,12 @@ WRITERS: dict[str, Callable[[Path, Pairs], Any]] = {
 FORCED = ("m2m100", "marian, begun with a token", "nllb")
 
 
-def translator_of(folder: Path) -> Translator:
-    checkpoint = import_checkpoint(folder)
-    return Translator(checkpoint.model, checkpoint.tokenizer)
-
-
 @pytest.mark.parametrize("name", WRITERS)
 def test_perplexity_is_that_of_one_sentence_at_a_time(name: str, tmp_path: Path, parallel_text: Pairs) -> None:
     """Each sentence in a plain pass of the model, without padding; a forced first token is no prediction."""
     (tmp_path / "model").mkdir()
     WRITERS[name](tmp_path / "model", parallel_text)
-    translator = translator_of(tmp_path / "model")
+    translator = imported(tmp_path / "model")
     pairs = parallel_text[:6]
     expected: list[float] = []
     for source, target in pairs:
@@ -115,7 +110,7 @@ def test_other_ids_of_the_same_pieces_leave_the_perplexity(
     checkpoint = load_checkpoint(tiny_checkpoint)
     write_marian(checkpoint, tmp_path / "marian")
     renumbered(tmp_path / "marian", tmp_path / "opus")
-    before, after = (translator_of(tmp_path / name) for name in ("marian", "opus"))
+    before, after = (imported(tmp_path / name) for name in ("marian", "opus"))
     assert (before.config.pad_id, before.config.eos_id) != (after.config.pad_id, after.config.eos_id)
     expected = perplexity(Translator(checkpoint.model, checkpoint.tokenizer), parallel_text)
     assert perplexity(before, parallel_text) == pytest.approx(expected, rel=1e-4)

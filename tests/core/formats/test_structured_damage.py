@@ -115,9 +115,7 @@ def test_a_model_that_puts_long_texts_for_characters_is_refused(
         if is_read:
             SentencePieceTokenizer(model.SerializeToString())
             continue
-        with pytest.raises(
-            ValueError, match=r"^a SentencePiece model that puts a text of \d+ bytes for a character, at "
-        ):
+        with pytest.raises(ValueError, match=r"^a SentencePiece model that puts a text of \d+ bytes for a character,"):
             SentencePieceTokenizer(model.SerializeToString())
 
 

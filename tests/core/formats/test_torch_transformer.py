@@ -14,7 +14,7 @@ from core.analysis.attribution.logit_trace import trace_logits
 from core.analysis.token_path.token_walk import follow_token
 from core.formats.importing import import_checkpoint
 from core.translator import Translator
-from tests.core.formats.small_models import assert_converted, assert_refused, change_json, explained
+from tests.core.formats.small_models import assert_converted, assert_refused, change_json, explained, imported
 from tests.core.formats.torch_models import Pairs, write_torch
 from tests.margins import assert_equal_to_rounding
 
@@ -26,11 +26,7 @@ SHAPES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
-    folder = tmp_path_factory.mktemp("torch") / "model"
-    write_torch(folder, parallel_text)
-    return folder
+write = write_torch  # of the fixture `original`
 
 
 def change(folder: Path, **options: Any) -> None:
@@ -41,17 +37,15 @@ def change(folder: Path, **options: Any) -> None:
 def test_the_same_logits_as_pytorch(shape: str, tmp_path: Path, parallel_text: Pairs) -> None:
     model, options = SHAPES[shape]
     reference = write_torch(tmp_path, parallel_text, options, **model)
-    found = import_checkpoint(tmp_path)
-    assert found.config.tied == ("all" if shape == "tied" else "none")
-    assert (found.config.pad_id, found.config.bos_id, found.config.eos_id) == (1, 2, 3)
-    translator = Translator(found.model, found.tokenizer)
+    translator = imported(tmp_path)
+    assert translator.config.tied == ("all" if shape == "tied" else "none")
+    assert (translator.config.pad_id, translator.config.bos_id, translator.config.eos_id) == (1, 2, 3)
     for source, target in parallel_text[:4]:
         source_ids, fed, _ = translator.token_ids(source, target)
         assert (source_ids[0] == 2) == (shape == "tied")
         assert source_ids[-1] == 3
-        ours = found.model(torch.tensor([source_ids]), torch.tensor([fed]))
-        expected = reference(torch.tensor([source_ids]), torch.tensor([fed]))
-        assert_equal_to_rounding(ours, expected, found.model)
+        ids = torch.tensor([source_ids]), torch.tensor([fed])
+        assert_equal_to_rounding(translator.model(*ids), reference(*ids), translator.model)
 
 
 def test_learned_positions(copy: Path) -> None:
@@ -108,10 +102,7 @@ def test_characters_are_pieces(copy: Path, end: str) -> None:
     [
         ({"nhead": None}, r"^config.json has no nhead: expected an integer$"),
         ({"nhead": 5}, r"^config.json: d_model \(32\) must be divisible by num_heads \(5\)"),
-        (
-            {"norm_place": 1},
-            r"^config.json: there is no option 'norm_place', expected some of activation, end, ignored, ",
-        ),
+        ({"norm_place": 1}, r"^config.json: there is no option 'norm_place', expected some of activation, end, ignore"),
         ({"activation": "tanh"}, r"^config.json: activation \('tanh'\) must be 'relu', 'gelu', 'gelu_tanh' or 'sw"),
         (
             {"positions": "rotary"},
@@ -134,10 +125,7 @@ def test_what_cannot_be_imported_is_refused(options: dict[str, Any], message: st
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (
-            lambda state: {},
-            r"^model.pt has no encoder.layers.0.self_attn.in_proj_weight: expected the state dict of a t",
-        ),
+        (lambda state: {}, r"^model.pt has no encoder.layers.0.self_attn.in_proj_weight: expected the state dict of a"),
         (
             lambda state: {**state, "transformer.encoder.layers.0.self_attn.in_proj_weight": torch.zeros(95, 32)},
             r"in_proj_weight' has shape \[95, 32\], expected queries, keys and values, one after the other$",
@@ -164,9 +152,8 @@ def test_missing_and_surplus_files_are_named(copy: Path) -> None:
 
 def test_norms_after_the_sub_layers_and_after_the_last_layer_can_be_analysed(original: Path) -> None:
     """The paper's layers with final norms, which no other format has: sums and replays agree with the model."""
-    found = import_checkpoint(original)
-    assert (found.config.norm, found.config.final_norm) == ("post", True)
-    translator = Translator(found.model, found.tokenizer)
+    translator = imported(original)
+    assert (translator.config.norm, translator.config.final_norm) == ("post", True)
     trace = trace_logits(translator, "The old house.", "Das alte Haus.")
     assert attribute_logit(trace, 1).gap < 1e-3
     for stack in ("encoder", "decoder"):

@@ -78,10 +78,7 @@ def test_nothing_is_executed(
         ([torch.zeros(2)], r"^model.bin holds a list, expected tensors by name$"),
         ({"a": 5}, r"^model.bin holds a int under 'a', expected tensors by name$"),
         ({5: torch.zeros(2)}, r"^model.bin holds a Tensor under 5, expected tensors by name$"),
-        (
-            {"a": torch.zeros(2, dtype=torch.int64)},
-            r"'a' has type torch.int64, torch.strided, cpu, expected one of F32",
-        ),
+        ({"a": torch.zeros(2, dtype=torch.int64)}, r"'a' has type torch.int64, torch.strided, cpu, expected one of F3"),
         ({"a": torch.eye(3).to_sparse()}, r"it calls for torch.\w+._\w+, and what is not an ordinary tensor"),
         ({"a": torch.zeros(2, device="meta")}, "it calls for torch._utils._rebuild_meta_tensor_no_storage, and"),
     ],
@@ -129,9 +126,7 @@ def test_a_shape_that_lies_takes_no_memory(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(100))
     assert_refused(tmp_path / "model.safetensors", r"^model.safetensors is cut off, damaged or not a safetensors file")
     (tmp_path / "model.safetensors").write_bytes((2**40).to_bytes(8, "little") + b"{" + bytes(100))
-    assert_refused(
-        tmp_path / "model.safetensors", r"declares a header of 1099511627776 bytes, at most 4194304 are read"
-    )
+    assert_refused(tmp_path / "model.safetensors", r"declares a header of 1099511627776 bytes, at most 4194304 are rea")
 
 
 def test_a_name_that_occurs_twice_is_refused(tmp_path: Path) -> None:
