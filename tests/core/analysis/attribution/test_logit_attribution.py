@@ -1,8 +1,5 @@
-import csv
-import io
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,12 +11,11 @@ from core.analysis.attribution.logit_attribution import Against, LogitAttributio
 from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWrite, LogitTrace, trace_logits
 from core.analysis.linear_norm import FrozenNorm
 from core.analysis.pictures import Cell, effect_limit
-from core.cli.commands import main
 from core.model import Transformer
 from core.text.tokenizer import SentencePieceTokenizer
 from core.trace import Head
 from core.translator import Translator
-from tests.core.analysis.conftest import PRE_NORM, SOURCE, TARGET, random_translator
+from tests.core.analysis.conftest import DOG, PRE_NORM, SOURCE, TARGET, Command, random_translator
 from tests.core.tiny_models import LIKE_T5
 
 
@@ -270,56 +266,31 @@ def test_the_answer_names_the_head_that_adds_most(found: LogitAttribution) -> No
 # --- the commands -----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def sentence(tiny_checkpoint: Path) -> list[str]:
-    return ["--checkpoint", str(tiny_checkpoint), "--text", "A dog runs.", "--target", "Ein Hund."]
-
-
-def table(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
-
-
 @pytest.mark.parametrize("against", [[], ["--against", "mean"], ["--against", "<s>", "--piece", "</s>"]])
-def test_the_terms_sum_to_the_logit(
-    sentence: list[str], against: list[str], tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]
-):
-    assert main(["contributions", *sentence, "--token", "2", *against]) == 0
-    printed = capsys.readouterr()
-    total = sum(float(row["contribution"]) for row in table(printed.out))
-    trace = trace_logits(Translator.from_checkpoint(tiny_checkpoint), "A dog runs.", "Ein Hund.")
+def test_the_terms_sum_to_the_logit(command: Command, against: list[str]):
+    total = sum(float(row["contribution"]) for row in command("contributions", *DOG, "--token", "2", *against))
+    trace = trace_logits(command.translator, "A dog runs.", "Ein Hund.")
     found = attribute_logit(trace, 1, *([2, 1] if len(against) > 2 else [None, "mean" if against else None]))
     assert total == pytest.approx(found.logit, abs=1e-5)
-    assert f"the logit is {found.logit:.6f}" in printed.err
+    assert f"the logit is {found.logit:.6f}" in command.said
 
 
-def test_the_lexicon_of_a_head_and_the_ranking(sentence: list[str], capsys: pytest.CaptureFixture[str]):
-    assert main(["lexicon", *sentence]) == 0
-    ranking = table(capsys.readouterr().out)
-    assert len(ranking) == 8
-    assert main(["lexicon", *sentence, "--head", "L2 H3", "--top", "2"]) == 0
-    lexicon = table(capsys.readouterr().out)
+def test_the_lexicon_of_a_head_and_the_ranking(command: Command):
+    assert len(command("lexicon", *DOG)) == 8
+    lexicon = command("lexicon", *DOG, "--head", "L2 H3", "--top", "2")
     assert [row["rank"] for row in lexicon] == ["0", "1"] * (len(lexicon) // 2)
     assert lexicon[-1]["key_token"] == "</s>"
 
 
 @pytest.mark.parametrize(
-    ("command", "message"),
+    ("options", "message"),
     [
         (["contributions", "--token", "99"], "--token (99) must be one of the"),
-        (
-            ["contributions", "--token", "1", "--piece", "no such"],
-            "'no such' is not one of the 400 pieces",
-        ),
-        (
-            ["contributions", "--token", "1", "--against", "no such"],
-            "'no such' is not one of the 400 pieces",
-        ),
+        (["contributions", "--token", "1", "--piece", "no such"], "'no such' is not one of the 400 pieces"),
+        (["contributions", "--token", "1", "--against", "no such"], "'no such' is not one of the 400 pieces"),
         (["lexicon", "--head", "3"], "--head (3) must be a head such as 'L4 H3', counted from 1"),
         (["lexicon", "--head", "L9 H1"], "there is no head cross L9 H1, counted from 1"),
     ],
 )
-def test_what_is_wrong_is_named(
-    sentence: list[str], command: list[str], message: str, capsys: pytest.CaptureFixture[str]
-):
-    assert main([command[0], *sentence, *command[1:]]) == 1
-    assert message in capsys.readouterr().err
+def test_what_is_wrong_is_named(command: Command, options: list[str], message: str):
+    assert message in command.error(*options, *DOG)

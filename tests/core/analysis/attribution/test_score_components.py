@@ -1,14 +1,11 @@
 """Terms of scores beside a pass in float64 that carries every part of both streams forward, from the parameters."""
 
-import csv
-import io
 import math
 import random
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import cycle, product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,11 +26,10 @@ from core.analysis.heads.head import all_heads
 from core.analysis.relative_scores import relative_scores
 from core.analysis.score_decomposition import ScoreParts, SelfAttentionKind, score_parts
 from core.capture import attention_mask, full_mask
-from core.cli.commands import main
 from core.text.tokenizer import SentencePieceTokenizer
 from core.trace import KINDS, Head, Kind
 from core.translator import Translator
-from tests.core.analysis.conftest import PRE_NORM, SOURCE, TARGET, random_translator
+from tests.core.analysis.conftest import PRE_NORM, SOURCE, TARGET, Command, random_translator
 from tests.core.tiny_models import LIKE_T5
 
 Name = tuple[Part, int | None, int | None]
@@ -344,16 +340,13 @@ def test_a_model_of_all_tokens_at_once_is_refused(tokenizer: SentencePieceTokeni
         asked(random_translator(tokenizer, mask_id=3))
 
 
-def test_the_command_prints_the_table(tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sentence = ["--checkpoint", str(tiny_checkpoint), "--text", SOURCE, "--target", TARGET]
+def test_the_command_prints_the_table(command: Command) -> None:
     place = ["--head", "cross L2 H1", "--query", "3", "--key", "2", "--instead-of", "4"]
-    assert main(["score-components", *sentence, *place]) == 0
-    output = capsys.readouterr()
-    rows = list(csv.DictReader(io.StringIO(output.out)))
+    rows = command("score-components", "--text", SOURCE, "--target", TARGET, *place)
     options = ScoreComponentsOptions(head=Head("cross", 1, 0), query=2, key=1, instead_of=3)
-    found = score_components(Translator.from_checkpoint(tiny_checkpoint), SOURCE, TARGET, options)
+    found = score_components(command.translator, SOURCE, TARGET, options)
     columns = found.table()
     assert [row["part"] for row in rows] == columns["part"]
     assert [float(row["contribution"]) for row in rows] == pytest.approx(columns["contribution"])
     assert {row["side"] for row in rows} == {"key", "query"}
-    assert f"{found.answer()} The parts of the key sum to {found.score:+.6f}" in output.err
+    assert f"{found.answer()} The parts of the key sum to {found.score:+.6f}" in command.said

@@ -1,7 +1,5 @@
 """Mean distances beside a loop over all pairs of tokens."""
 
-import csv
-import io
 import math
 from pathlib import Path
 
@@ -10,11 +8,11 @@ import torch
 
 from core.analysis.heads.attention_distance import distance, head_distances
 from core.capture import AttentionMap
-from core.cli.commands import main
 from core.results import Explanation
 from core.text.byte_pieces import is_special
 from core.trace import Head
 from core.translator import Translator
+from tests.core.analysis.conftest import Command
 
 SOURCE, TARGET = "A dog runs over the old bridge.", "Ein Hund."
 
@@ -79,13 +77,10 @@ def test_without_any_counted_weight_there_is_no_distance() -> None:
     assert found.share == 0
 
 
-def test_the_command_prints_the_table(tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sentence = ["--checkpoint", str(tiny_checkpoint), "--text", SOURCE, "--target", TARGET]
+def test_the_command_prints_the_table(command: Command) -> None:
     for options, special in (([], False), (["--special"], True)):
-        assert main(["distance", *sentence, *options]) == 0
-        rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-        translator = Translator.from_checkpoint(tiny_checkpoint)
-        expected = distance(translator, SOURCE, TARGET, special=special).heads
+        rows = command("distance", "--text", SOURCE, "--target", TARGET, *options)
+        expected = distance(command.translator, SOURCE, TARGET, special=special).heads
         assert [(row["kind"], int(row["layer"]), int(row["head"])) for row in rows] == [each.head for each in expected]
         for name in ("distance", "share"):
             assert [float(row[name]) for row in rows] == pytest.approx([getattr(each, name) for each in expected])

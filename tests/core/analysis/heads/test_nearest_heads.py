@@ -1,8 +1,6 @@
 """The nearest heads of a model beside itself, a copy with its heads in another order, and loops over all cells."""
 
 import copy
-import csv
-import io
 import math
 from pathlib import Path
 
@@ -13,12 +11,12 @@ import torch
 from core.analysis.heads.head import Maps, all_heads, attention_layers
 from core.analysis.heads.nearest_heads import CorrelationTally, NearestOptions, nearest_heads
 from core.capture import AttentionMap
-from core.cli.commands import main
 from core.formats.checkpoint import save_checkpoint
 from core.model import MultiHeadAttention, Transformer
 from core.text.tokenizer import SPACE_MARK, SentencePieceTokenizer
 from core.trace import KINDS, Head
 from core.translator import Translator
+from tests.core.analysis.conftest import Command
 
 SENTENCES = ("A dog runs.", "Two children are playing with a red ball.", "It is raining.")
 
@@ -141,10 +139,7 @@ def test_a_head_that_attends_to_all_keys_alike_has_no_correlation_and_comes_last
     [
         ([], "there is none: give at least one"),
         (["A dog.", " "], "sentence 2: there is nothing to translate"),
-        (
-            ["very " * 600],
-            "sentence 1: the text has .* tokens, at most 512 can be translated at once: shorten or split it",
-        ),
+        (["very " * 600], "sentence 1: the text has .* tokens, at most 512 can be translated at once: shorten or spli"),
     ],
 )
 def test_sentences_that_cannot_be_compared_are_refused(
@@ -155,17 +150,14 @@ def test_sentences_that_cannot_be_compared_are_refused(
 
 
 def test_the_command_prints_the_nearest_heads_of_another_model(
-    tiny_checkpoint: Path, tokenizer: SentencePieceTokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tokenizer: SentencePieceTokenizer, tmp_path: Path
 ) -> None:
-    translator = Translator.from_checkpoint(tiny_checkpoint)
-    model, places = reordered(translator.model)
+    model, places = reordered(command.translator.model)
     save_checkpoint(tmp_path / "other.safetensors", model, tokenizer)
     (tmp_path / "sentences.txt").write_text("\n\n".join(SENTENCES), encoding="utf-8")
-    arguments = ["--checkpoint", str(tiny_checkpoint), "--other", str(tmp_path / "other.safetensors")]
-    arguments += ["--input", str(tmp_path / "sentences.txt"), "--nearest", "2"]
-    assert main(["nearest-heads", *arguments]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    heads = all_heads(translator.model)
+    other, texts = str(tmp_path / "other.safetensors"), str(tmp_path / "sentences.txt")
+    rows = command("nearest-heads", "--other", other, "--input", texts, "--nearest", "2")
+    heads = all_heads(command.translator.model)
     assert [row["rank"] for row in rows] == ["1", "2"] * len(heads)
     for head, row in zip(heads, rows[::2], strict=True):
         assert (row["kind"], int(row["layer"]), int(row["head"])) == head

@@ -1,7 +1,5 @@
 """Heads ranked by the weight between two words, beside maps of merged words."""
 
-import csv
-import io
 from pathlib import Path
 
 import pytest
@@ -18,10 +16,10 @@ from core.analysis.heads.word_pair import (
 )
 from core.analysis.tokens.words import mean_over_words, word_groups
 from core.capture import AttentionMap
-from core.cli.commands import main
 from core.results import Explanation
 from core.trace import KINDS, Head, Kind
 from core.translator import Translator
+from tests.core.analysis.conftest import Command
 
 SOURCE, TARGET = "A brown dog runs over the old bridge.", "Ein brauner Hund rennt."
 
@@ -102,18 +100,14 @@ def test_words_are_named_by_side_and_number(explained: Explanation) -> None:
             named_word(explained, name)
 
 
-def test_the_command_prints_the_heads(tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["pair", "--checkpoint", str(tiny_checkpoint), "--text", SOURCE, "--target", TARGET]
-    assert main([*command, "--query", "source.3", "--key", "source.2"]) == 0
-    printed = capsys.readouterr()
-    rows = list(csv.DictReader(io.StringIO(printed.out), delimiter="\t" if "\t" in printed.out else ","))
-    found = pair_heads(
-        Translator.from_checkpoint(tiny_checkpoint), SOURCE, TARGET, PairOptions(query="source.3", key="source.2")
-    )
+def test_the_command_prints_the_heads(command: Command) -> None:
+    sentence = ["--text", SOURCE, "--target", TARGET, "--query", "source.3"]
+    rows = command("pair", *sentence, "--key", "source.2")
+    found = pair_heads(command.translator, SOURCE, TARGET, PairOptions(query="source.3", key="source.2"))
     assert [float(row["weight"]) for row in rows] == pytest.approx([weight for _, weight in found.heads], rel=1e-6)
-    assert "dog \u2192 brown: L" in printed.err
-    assert main([*command, "--query", "source.3", "--key", "source.3"]) == 1
-    assert "source.3 and source.3 are the same word: give two different ones" in capsys.readouterr().err
+    assert "dog \u2192 brown: L" in command.said
+    message = command.error("pair", *sentence, "--key", "source.3")
+    assert "source.3 and source.3 are the same word: give two different ones" in message
 
 
 def test_every_kind_has_a_pair(explained: Explanation) -> None:

@@ -107,10 +107,8 @@ def test_rows_of_a_batch_have_their_own_cuts(translator: Translator):
 
 
 @pytest.mark.parametrize("changes", [{}, LIKE_T5])
-def test_a_translation_without_cuts_is_the_models_own(
-    tokenizer: SentencePieceTokenizer, changes: dict[str, object], monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
+@pytest.mark.usefixtures("short_translations")
+def test_a_translation_without_cuts_is_the_models_own(tokenizer: SentencePieceTokenizer, changes: dict[str, object]):
     other, calls = random_translator(tokenizer, **changes), list[tuple[int, int]]()
     found = translate_cut(other, "A dog runs.", [], 3, progress=lambda *call: calls.append(call))
     own = other.translate("A dog runs.", 3).hypotheses[0]
@@ -119,8 +117,8 @@ def test_a_translation_without_cuts_is_the_models_own(
     assert calls[0][0] == 1
 
 
-def test_a_translation_under_cuts_is_the_best_under_them(translator: Translator, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
+@pytest.mark.usefixtures("short_translations")
+def test_a_translation_under_cuts_is_the_best_under_them(translator: Translator):
     cuts = [Cut(Head("cross", layer, head)) for layer in (1, 2) for head in range(4)]
     found = translate_cut(translator, "A dog runs.", cuts, 1)
     effect = cut_effect(translator, "A dog runs.", found.token_ids, cuts)

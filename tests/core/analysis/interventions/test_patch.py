@@ -1,7 +1,3 @@
-import csv
-import io
-from pathlib import Path
-
 import pytest
 
 from core.analysis.interventions.minimal_pairs import minimal_pairs
@@ -9,37 +5,23 @@ from core.analysis.interventions.pair_runs import PairRuns
 from core.analysis.interventions.patching import head_effects, mean_map, patching_map
 from core.analysis.interventions.path_patching import Receiver, path_effects, possible_senders
 from core.analysis.interventions.recorded_runs import record_runs
-from core.cli.commands import main
 from core.trace import Head
 from core.translator import Translator
+from tests.core.analysis.conftest import Command
 from tests.core.analysis.interventions.conftest import CLEAN, CORRUPTED
 
 OTHER = "The old train is sold."
 
 
-@pytest.fixture(scope="module")
-def translator(tiny_checkpoint: Path) -> Translator:
-    return Translator.from_checkpoint(tiny_checkpoint)
-
-
-@pytest.fixture
-def sentence(tiny_checkpoint: Path) -> list[str]:
-    options = ["--checkpoint", str(tiny_checkpoint), "--text", CLEAN, "--target", "Ein Hund.", "--token", "3"]
-    return ["patch", *options, "--corrupted", CORRUPTED]
-
-
-def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+SENTENCE = ("--text", CLEAN, "--target", "Ein Hund.", "--token", "3", "--corrupted", CORRUPTED)
 
 
 def recorded(translator: Translator, corrupted: str = CORRUPTED) -> PairRuns:
     return record_runs(translator, CLEAN, corrupted, "Ein Hund.", 2)
 
 
-def test_the_table_is_the_map(sentence: list[str], translator: Translator, capsys: pytest.CaptureFixture[str]):
-    assert main(sentence) == 0
-    output = capsys.readouterr()
-    rows, found = list(csv.DictReader(io.StringIO(output.out))), patching_map(recorded(translator))
+def test_the_table_is_the_map(command: Command):
+    rows, found = command("patch", *SENTENCE), patching_map(recorded(command.translator))
     assert len(rows) == 2 * (3 * 15 + 4 * 3)
     for row in rows:
         effects = found[row["component"]]  # type: ignore[index]
@@ -47,38 +29,34 @@ def test_the_table_is_the_map(sentence: list[str], translator: Translator, capsy
         assert float(row["recovered"]) == pytest.approx(float(value), abs=1e-5)
     assert [row["clean_token"] for row in rows[:15]].count("ou") == 1
     assert [row["corrupted_token"] for row in rows[:15]].count("ra") == 1
-    assert "; all patched: clean (gap " in output.err
+    assert "; all patched: clean (gap " in command.said
 
 
-def test_several_sentences_are_averaged(
-    sentence: list[str], translator: Translator, capsys: pytest.CaptureFixture[str]
-):
-    assert main([*sentence, OTHER, "--into", "clean"]) == 0
-    expected = mean_map([patching_map(recorded(translator, text), "clean") for text in (CORRUPTED, OTHER)])
-    row = printed(capsys)[2 * 15 + 9]
+def test_several_sentences_are_averaged(command: Command):
+    row = command("patch", *SENTENCE, OTHER, "--into", "clean")[2 * 15 + 9]
+    expected = mean_map([patching_map(recorded(command.translator, text), "clean") for text in (CORRUPTED, OTHER)])
     assert (row["component"], row["layer"], row["position"]) == ("encoder_feed_forward", "0", "9")
     assert float(row["recovered"]) == pytest.approx(float(expected["encoder_feed_forward"].recovered[0, 9]), abs=1e-5)
     assert row["corrupted_token"] == "\u2581c/\u2581s"
 
 
-def test_heads_and_paths(sentence: list[str], translator: Translator, capsys: pytest.CaptureFixture[str]):
-    runs = recorded(translator)
-    assert main([*sentence, "--heads", "cross L2"]) == 0
-    rows = printed(capsys)
+def test_heads_and_paths(command: Command):
+    runs = recorded(command.translator)
+    rows = command("patch", *SENTENCE, "--heads", "cross L2")
     assert [int(row["head"]) for row in rows] == [*range(4)] * 3
     expected = head_effects(runs, "cross", 1, 2).recovered.tolist()
     assert [float(row["recovered"]) for row in rows[-4:]] == pytest.approx(expected, abs=1e-5)
     receiver = Receiver(Head("cross", 1, 2), "value")
-    senders = possible_senders(translator.model, receiver)
+    senders = possible_senders(command.translator.model, receiver)
     for options, hold in ((["--hold-networks"], True), ([], False)):
-        assert main([*sentence, "--paths-to", "cross L2 H3 value", *options]) == 0
+        rows = command("patch", *SENTENCE, "--paths-to", "cross L2 H3 value", *options)
         expected = path_effects(runs, senders, [receiver], hold_networks=hold).recovered[:, 0].tolist()
-        assert [float(row["recovered"]) for row in printed(capsys)] == pytest.approx(expected, abs=1e-5)
+        assert [float(row["recovered"]) for row in rows] == pytest.approx(expected, abs=1e-5)
 
 
-def test_the_proposals_are_printed(sentence: list[str], translator: Translator, capsys: pytest.CaptureFixture[str]):
-    assert main([*sentence, "--propose"]) == 0
-    assert [row["text"] for row in printed(capsys)] == [pair.text for pair in minimal_pairs(translator, CLEAN)]
+def test_the_proposals_are_printed(command: Command):
+    proposed = [row["text"] for row in command("patch", *SENTENCE, "--propose")]
+    assert proposed == [pair.text for pair in minimal_pairs(command.translator, CLEAN)]
 
 
 @pytest.mark.parametrize(
@@ -93,13 +71,9 @@ def test_the_proposals_are_printed(sentence: list[str], translator: Translator, 
         (["--corrupted", "A dog."], "patching needs equally many"),
     ],
 )
-def test_what_is_wrong_is_named(
-    sentence: list[str], options: list[str], message: str, capsys: pytest.CaptureFixture[str]
-):
-    assert main([*sentence, *options]) == 1
-    assert message in capsys.readouterr().err
+def test_what_is_wrong_is_named(command: Command, options: list[str], message: str):
+    assert message in command.error("patch", *SENTENCE, *options)
 
 
-def test_a_second_sentence_is_needed(tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["patch", "--checkpoint", str(tiny_checkpoint), "--text", CLEAN]) == 1
-    assert "--corrupted and --token are needed" in capsys.readouterr().err
+def test_a_second_sentence_is_needed(command: Command):
+    assert "--corrupted and --token are needed" in command.error("patch", "--text", CLEAN)

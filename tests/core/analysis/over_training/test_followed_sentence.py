@@ -14,9 +14,7 @@ from core.model.preset_configs import PRESETS
 NUM_HEADS = PRESETS["tiny"].num_heads
 
 
-@pytest.fixture(autouse=True)
-def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
+pytestmark = pytest.mark.usefixtures("short_translations")
 
 
 def test_a_run_is_packed(run_history: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

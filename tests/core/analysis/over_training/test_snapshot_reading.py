@@ -30,10 +30,8 @@ def readings(run_history: Path) -> list[SnapshotReading]:
         return [read_snapshot(translator, step, SOURCE, target, 2) for step, translator in history]
 
 
-def test_the_last_snapshot_is_the_checkpoint(
-    run_history: Path, readings: list[SnapshotReading], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
+@pytest.mark.usefixtures("short_translations")
+def test_the_last_snapshot_is_the_checkpoint(run_history: Path, readings: list[SnapshotReading]) -> None:
     own = Translator.from_checkpoint(run_history / "history" / "step-00000300.safetensors")
     translation, last = own.translate(SOURCE, 2), readings[-1]
     explanation = own.explain(SOURCE, translation.hypotheses[0].token_ids)

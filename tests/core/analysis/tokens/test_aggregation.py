@@ -25,9 +25,7 @@ def test_the_pieces_of_a_word_taken_together_are_the_word(translator: Translator
 
 def test_nothing_and_what_is_not_there_cannot_be_taken_together(translator: Translator):
     attention = translator.explain("A dog.", "Ein").maps["cross"][0]
-    with pytest.raises(
-        ValueError, match=r"rows \[\] of a map of \d+ cannot be aggregated: give at least one, from 0 to"
-    ):
+    with pytest.raises(ValueError, match=r"rows \[\] of a map of \d+ cannot be aggregated: give at least one, from 0"):
         mean_of_rows(attention, [])
     with pytest.raises(ValueError, match=r"columns \[0, 99\] of a map of \d+ cannot be aggregated"):
         sum_of_columns(attention, [0, 99])

@@ -1,8 +1,6 @@
 """One step of training beside PyTorch's own loss, backpropagation and Adam, in float64."""
 
 import copy
-import csv
-import io
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,13 +16,12 @@ from core.analysis.declaration import FIRST
 from core.analysis.training_step import training_step as module
 from core.analysis.training_step.training_step import TrainingStepOptions, training_step
 from core.analysis.training_step.weight_gradient import trained_parameters
-from core.cli.commands import main
 from core.decoding import NonFiniteError
 from core.model import Transformer
 from core.model.half_precision import keep_half_precision
 from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
-from tests.core.analysis.conftest import PRE_NORM, SOURCE, TARGET, random_translator
+from tests.core.analysis.conftest import DOG, PRE_NORM, SOURCE, TARGET, Command, random_translator
 from tests.core.tiny_models import LIKE_T5
 
 VARIANTS: Mapping[str, dict[str, Any]] = {
@@ -230,18 +227,15 @@ def test_imported_models_are_trained_too(checkpoint_of_any_kind: Path) -> None:
 
 
 @pytest.mark.parametrize("part", ["tokens", "mask", "label", "gradient", "adam"])
-def test_the_command_prints_a_part(tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str], part: Any) -> None:
-    command = ["training-step", "--checkpoint", str(tiny_checkpoint), "--text", "A dog.", "--target", "Ein Hund."]
-    assert main([*command, "--token", "2", "--step", "50", "--part", part]) == 0
-    captured = capsys.readouterr()
-    translator = Translator.from_checkpoint(tiny_checkpoint)
-    found = training_step(translator, "A dog.", "Ein Hund.", TrainingStepOptions(token=1, step=50, part=part))
-    rows = list(csv.DictReader(io.StringIO(captured.out)))
+def test_the_command_prints_a_part(command: Command, part: Any) -> None:
+    rows = command("training-step", *DOG, "--token", "2", "--step", "50", "--part", part)
+    options = TrainingStepOptions(token=1, step=50, part=part)
+    found = training_step(command.translator, "A dog runs.", "Ein Hund.", options)
     table = {name: list(column) for name, column in found.table().items()}
     assert list(rows[0]) == list(table)
     for name, column in table.items():
         numbers = [each for each in column if isinstance(each, float)]
         if numbers:
             assert [float(row[name]) for row in rows if row[name]] == pytest.approx(numbers, rel=1e-6, abs=1e-12)
-    assert f"after step 50 with rate {found.rate:.3g}" in captured.err
+    assert f"after step 50 with rate {found.rate:.3g}" in command.said
     assert replace(found, part="adam").table() == found.table("adam")

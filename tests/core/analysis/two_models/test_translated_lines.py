@@ -30,11 +30,7 @@ def test_references_stand_after_a_tab_or_in_a_text_of_their_own() -> None:
         ("A dog.\tEin Hund.\nThe sea.", None, "line 2 has no reference: put a tab and its reference after the source"),
         ("A dog.\nThe sea.", "Ein Hund.\n\n", "line 2 has no reference"),
         ("A dog.\n\n", "Ein Hund.\nDas Meer.\n", "line 2 has a reference but no source"),
-        (
-            "A dog.\tEin Hund.\tUn chien.\n",
-            None,
-            "line 1 has 3 columns, expected a source, or a source and its reference",
-        ),
+        ("A dog.\tEin Hund.\tUn chien.\n", None, "line 1 has 3 columns, expected a source, or a source and its refere"),
         ("A dog.\nThe sea.", "Ein Hund.", "there are 2 sources and 1 references: expected one reference per source"),
         ("A dog.\tx\n", "Ein Hund.", "source 1 has a tab: give references after a tab, or in a text of their own"),
         ("A dog.\n", "Ein\tHund.", "reference 1 has a tab"),

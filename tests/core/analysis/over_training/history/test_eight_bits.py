@@ -95,9 +95,7 @@ def test_exponents_must_fit(tmp_path: Path, change: Callable[[dict[str, Tensor]]
     tensors = {NAME: torch.ones(2, 3, dtype=torch.int8), NAME + EXPONENTS: torch.zeros(2, dtype=torch.int8)}
     change(tensors)
     save_file(tensors, tmp_path / "changed")
-    with pytest.raises(
-        CheckpointError, match=r"^changed: matrix lacks the exponents of its rows, one for each: copy or"
-    ):
+    with pytest.raises(CheckpointError, match=r"^changed: matrix lacks the exponents of its rows, one for each: copy"):
         read_eight_bits(tmp_path / "changed")
 
 
