@@ -1,27 +1,22 @@
 """Beam search over toy scorers, against results by hand or by enumeration."""
 
-import itertools
 from dataclasses import replace
 
 import pytest
 from torch import Tensor
 
 from core.decoding import Hypothesis, SearchOptions, beam, beam_search, beam_steps, best_hypotheses, greedy_search
-from tests.core.decoding.toy_scorer import BOS, EOS, PAD, WORDS, ToyScorer, close, options, states_of
+from tests.core.decoding.toy_scorer import BOS, EOS, PAD, ToyScorer, all_endings, close, options, states_of
 
 
 @pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.0, 2.0])
 @pytest.mark.parametrize("seed", range(5))
 def test_a_beam_as_wide_as_the_tree_is_exhaustive_search(seed: int, length_penalty: float) -> None:
-    limit = 3
     scorer = ToyScorer([seed])
+    everything = all_endings(scorer, 3, length_penalty)
+    assert len(everything) == 13, "all translations of up to two of three words"
     search = options(beam_size=64, length_penalty=length_penalty, num_hypotheses=13)
-    endings = [(*words, EOS) for length in range(limit) for words in itertools.product(WORDS, repeat=length)]
-    everything = sorted(
-        ((sum(scorer.log_probs_of(0, ids)) / ((5 + len(ids)) / 6) ** length_penalty, ids) for ids in endings),
-        reverse=True,
-    )  # all 13 translations of up to two of three words and an end
-    (found,) = beam_search(scorer, [limit], search)
+    (found,) = beam_search(scorer, [3], search)
     assert [hypothesis.token_ids for hypothesis in found] == [ids for _, ids in everything]
     assert [hypothesis.score for hypothesis in found] == pytest.approx([score for score, _ in everything], abs=1e-5)
 

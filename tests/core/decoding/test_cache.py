@@ -1,6 +1,7 @@
 """A decoder with caches computes the same as the whole model, whichever hypotheses survive."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -26,11 +27,14 @@ VARIANTS = {
 }
 
 
-@pytest.fixture(params=["sinusoidal", "learned", *VARIANTS])
-def model(request: pytest.FixtureRequest) -> Transformer:
-    variant = VARIANTS.get(request.param, {"positions": request.param})
+def tiny(**variant: Any) -> Transformer:
     torch.manual_seed(2)
     return Transformer(replace(PRESETS["tiny"], **variant)).eval().requires_grad_(False)
+
+
+@pytest.fixture(params=["sinusoidal", "learned", *VARIANTS])
+def model(request: pytest.FixtureRequest) -> Transformer:
+    return tiny(**VARIANTS.get(request.param, {"positions": request.param}))
 
 
 def uncached_decoder(model: Transformer, source_ids: Tensor):
@@ -55,8 +59,7 @@ def test_cached_is_uncached_whoever_lives_on(model: Transformer, monkeypatch: py
 
 def test_cached_is_uncached_without_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "library", lambda: None)
-    torch.manual_seed(2)
-    assert_cached_is_uncached(Transformer(PRESETS["tiny"]).eval().requires_grad_(False), monkeypatch)
+    assert_cached_is_uncached(tiny(), monkeypatch)
 
 
 def assert_cached_is_uncached(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,8 +99,7 @@ def test_beam_search_finds_the_same_with_and_without_cache(model: Transformer) -
 
 def test_keys_that_nobody_descends_from_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "FIRST_KEYS", 16)
-    torch.manual_seed(2)
-    model = Transformer(PRESETS["tiny"]).eval().requires_grad_(False)
+    model = tiny()
     decoder_cache = DecoderCache(model.encode(SOURCE), model.source_mask(SOURCE), 2)
     width, positions = 4, 40
     for position in range(positions):
@@ -109,8 +111,7 @@ def test_keys_that_nobody_descends_from_are_dropped(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_memory_is_projected_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch.manual_seed(2)
-    model = Transformer(PRESETS["tiny"]).eval().requires_grad_(False)
+    model = tiny()
     calls: list[int] = []
     for layer in model.decoder.layers:
         layer.cross_attention.k_proj.register_forward_hook(
@@ -124,8 +125,7 @@ def test_the_memory_is_projected_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_keys_too_far_away_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "FIRST_KEYS", 16)
-    torch.manual_seed(2)
-    model = Transformer(replace(PRESETS["tiny"], neighbourhood=4)).eval().requires_grad_(False)
+    model = tiny(neighbourhood=4)
     decoder_cache = DecoderCache(model.encode(SOURCE), model.source_mask(SOURCE), 2, neighbourhood=4)
     width = 3
     for position in range(60):

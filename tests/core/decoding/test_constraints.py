@@ -1,6 +1,5 @@
 """A minimum length and forbidden tokens, against enumeration over a small vocabulary."""
 
-import itertools
 import re
 from dataclasses import replace
 
@@ -20,7 +19,7 @@ from core.decoding import (
 from core.native import library as native
 from core.text.tokenizer import SentencePieceTokenizer
 from tests.core.decoding.test_speculative import Chain
-from tests.core.decoding.toy_scorer import EOS, VOCAB_SIZE, WORDS, ToyScorer, close, options
+from tests.core.decoding.toy_scorer import EOS, VOCAB_SIZE, WORDS, ToyScorer, all_endings, close, options
 
 LIMIT = 3
 somewhere = st.builds(Forbidden, st.sampled_from((*WORDS, EOS)), st.one_of(st.none(), st.integers(0, LIMIT)))
@@ -49,15 +48,7 @@ def complies(token_ids: tuple[int, ...], own: Constraints) -> bool:
 @given(st.integers(0, 10**6), constraints)
 def test_a_wide_beam_finds_all_that_comply_with_the_model_s_log_probs(seed: int, own: Constraints) -> None:
     scorer = ToyScorer([seed])
-    endings = [(*words, EOS) for length in range(LIMIT) for words in itertools.product(WORDS, repeat=length)]
-    expected = sorted(
-        (
-            (sum(scorer.log_probs_of(0, ids)) / ((5 + len(ids)) / 6) ** 0.6, ids)
-            for ids in endings
-            if complies(ids, own)
-        ),
-        reverse=True,
-    )
+    expected = [(score, ids) for score, ids in all_endings(scorer, LIMIT) if complies(ids, own)]
     (found,) = beam_search(scorer, [LIMIT], constrained(own, beam_size=64, num_hypotheses=64))
     finished = [hypothesis for hypothesis in found if hypothesis.finished]
     assert [hypothesis.token_ids for hypothesis in finished] == [ids for _, ids in expected]

@@ -10,7 +10,7 @@ import pytest
 from core.decoding import Beginning, Constraints, Forbidden, beam_search, beam_steps
 from core.decoding.constraints import Surfaces
 from core.text.tokenizer import Tokenizer
-from tests.core.decoding.toy_scorer import BOS, EOS, PAD, WORDS, ToyScorer, close, options
+from tests.core.decoding.toy_scorer import BOS, EOS, PAD, WORDS, ToyScorer, all_endings, close, options
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
@@ -34,16 +34,10 @@ def test_any_beginning_of_the_greedy_translation_leads_to_it(seed: int) -> None:
 def test_behind_a_prefix_a_beam_as_wide_as_the_tree_is_exhaustive_search(
     prefix: tuple[int, ...], length_penalty: float
 ) -> None:
-    limit = 4
     scorer = ToyScorer([3])
     search = options(beam_size=64, length_penalty=length_penalty, num_hypotheses=64)
-    room = limit - len(prefix)
-    endings = [(*prefix, *words, EOS) for length in range(room) for words in itertools.product(WORDS, repeat=length)]
-    everything = sorted(
-        ((sum(scorer.log_probs_of(0, ids)) / ((5 + len(ids)) / 6) ** length_penalty, ids) for ids in endings),
-        reverse=True,
-    )
-    (found,) = beam_search(scorer, [limit], search, prefixes=[prefix])
+    everything = all_endings(scorer, 4, length_penalty, prefix)
+    (found,) = beam_search(scorer, [4], search, prefixes=[prefix])
     ended = [hypothesis for hypothesis in found if hypothesis.finished]
     assert [hypothesis.token_ids for hypothesis in ended] == [ids for _, ids in everything]
     assert [hypothesis.score for hypothesis in ended] == pytest.approx([score for score, _ in everything], abs=1e-5)
@@ -65,13 +59,12 @@ def test_behind_a_text_too_whatever_its_pieces(text: bytes) -> None:
     limit, scorer, surfaces = 4, ToyScorer([3]), spelled(b"a", b"ab", b"b")
     assert len(WORDS) == 3
     search = options(beam_size=64, length_penalty=0.6, num_hypotheses=64)
-    endings = [(*words, EOS) for length in range(limit) for words in itertools.product(WORDS, repeat=length)]
-    endings = [ids for ids in endings if b"".join(surfaces.of_token[each] for each in ids[:-1]).startswith(text)]
-    everything = sorted((sum(scorer.log_probs_of(0, ids)) / ((5 + len(ids)) / 6) ** 0.6, ids) for ids in endings)
+    spellings = {ids: b"".join(surfaces.of_token[each] for each in ids[:-1]) for _, ids in all_endings(scorer, limit)}
+    endings = [ids for ids, spelling in spellings.items() if spelling.startswith(text)]
     (found,) = beam_search(scorer, [limit], search, prefixes=[Beginning((), text, surfaces)])
     ended = [hypothesis.token_ids for hypothesis in found if hypothesis.finished]
-    assert ended == [ids for _, ids in reversed(everything)][: len(ended)]
-    assert len(ended) == min(64, len(everything))
+    assert ended == endings[: len(ended)]
+    assert len(ended) == min(64, len(endings))
     ((greedy,),) = beam_search(scorer, [limit], options(beam_size=1), prefixes=[Beginning((), text, surfaces)])
     assert greedy.token_ids in endings or not greedy.finished
 

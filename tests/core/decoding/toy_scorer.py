@@ -1,5 +1,6 @@
 """Random scorers of next tokens, and searches with them."""
 
+import itertools
 from collections.abc import Sequence
 
 import pytest
@@ -66,6 +67,18 @@ def options(beam_size: int = 4, length_penalty: float = 0.6, num_hypotheses: int
         beam_size=beam_size,
         length_penalty=length_penalty,
         num_hypotheses=num_hypotheses,
+    )
+
+
+def all_endings(
+    scorer: ToyScorer, limit: int, length_penalty: float = 0.6, prefix: tuple[int, ...] = ()
+) -> list[tuple[float, tuple[int, ...]]]:
+    """Scores and tokens of all translations of the first sentence that end by themselves, the best first."""
+    lengths = range(limit - len(prefix))
+    endings = ((*prefix, *words, EOS) for length in lengths for words in itertools.product(WORDS, repeat=length))
+    return sorted(
+        ((sum(scorer.log_probs_of(0, ids)) / ((5 + len(ids)) / 6) ** length_penalty, ids) for ids in endings),
+        reverse=True,
     )
 
 

@@ -33,6 +33,13 @@ def interrupted(path: Path) -> Path:
     return path
 
 
+def refused(
+    path: Path, message: str, settings: dict[str, Any] = SETTINGS, error: type[Exception] = ValueError, *, resume: bool
+) -> None:
+    with pytest.raises(error, match=message), open_output(path, settings, resume=resume):
+        pass
+
+
 def test_a_job_without_interruption(path: Path) -> None:
     with open_output(path, SETTINGS, resume=False) as output:
         output.write(["eins", "zwei"], 0, "first")
@@ -66,21 +73,14 @@ def test_resume_begins_where_nothing_is_there(path: Path, content: bytes | None)
 
 
 def test_an_output_is_not_overwritten(interrupted: Path) -> None:
-    message = (
-        r"out.txt is not empty: add --resume to continue the job that wrote it, or remove it, or give another --output"
-    )
-    with pytest.raises(ValueError, match=message), open_output(interrupted, SETTINGS, resume=False):
-        pass
+    message = "out.txt is not empty: add --resume to continue the job that wrote it, or remove it, or give another --o"
+    refused(interrupted, message, resume=False)
     assert interrupted.read_bytes() == b"eins\n\n"
 
 
 def test_a_complete_output_is_not_resumed(path: Path) -> None:
     path.write_text("eins\n")
-    with (
-        pytest.raises(ValueError, match=r"there is no out.txt.progress beside it, so it is complete"),
-        open_output(path, SETTINGS, resume=True),
-    ):
-        pass
+    refused(path, "there is no out.txt.progress beside it, so it is complete", resume=True)
 
 
 @pytest.mark.parametrize(
@@ -93,56 +93,37 @@ def test_a_complete_output_is_not_resumed(path: Path) -> None:
 )
 def test_other_settings_do_not_resume(interrupted: Path, name: str, value: Any, started: str) -> None:
     message = rf"out.txt was started with {started}, this command has {value}: give the same value"
-    with pytest.raises(ValueError, match=message), open_output(interrupted, {**SETTINGS, name: value}, resume=True):
-        pass
+    refused(interrupted, message, {**SETTINGS, name: value}, resume=True)
 
 
 @pytest.mark.parametrize("content", [b"eins\n", b"eins\nx", b"eins;\nzwei\n", b""])
 def test_a_changed_output_is_not_resumed(interrupted: Path, content: bytes) -> None:
     interrupted.write_bytes(content)
     message = r"out.txt does not begin with the 2 lines \(6 bytes\) that were written to it, so it was changed"
-    with pytest.raises(ValueError, match=message), open_output(interrupted, SETTINGS, resume=True):
-        pass
+    refused(interrupted, message, resume=True)
     assert interrupted.read_bytes() == content
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1, "settings": {}, "colour": "red"}'])
 def test_damaged_progress(interrupted: Path, text: str) -> None:
     progress_path(interrupted).write_text(text)
-    with (
-        pytest.raises(ValueError, match=r"out.txt.progress is not the progress of a translation"),
-        open_output(interrupted, SETTINGS, resume=True),
-    ):
-        pass
+    refused(interrupted, "out.txt.progress is not the progress of a translation", resume=True)
 
 
 def test_progress_of_another_format(interrupted: Path) -> None:
     progress = progress_path(interrupted)
     progress.write_text(json.dumps({**json.loads(progress.read_text()), "format": 2}))
-    with (
-        pytest.raises(ValueError, match=r"out.txt.progress has format 2, expected 1"),
-        open_output(interrupted, SETTINGS, resume=True),
-    ):
-        pass
+    refused(interrupted, "out.txt.progress has format 2, expected 1", resume=True)
 
 
 def test_two_jobs_do_not_write_to_one_output(path: Path) -> None:
     pytest.importorskip("fcntl")
-    message = r"another process is writing to .*out.txt"
-    with (
-        open_output(path, SETTINGS, resume=False),
-        pytest.raises(BlockingIOError, match=message),
-        open_output(path, SETTINGS, resume=True),
-    ):
-        pass
+    with open_output(path, SETTINGS, resume=False):
+        refused(path, "another process is writing to .*out.txt", error=BlockingIOError, resume=True)
 
 
 def test_only_regular_files(tmp_path: Path) -> None:
-    with (
-        pytest.raises(ValueError, match="is not a regular file: redirect standard output"),
-        open_output(tmp_path, SETTINGS, resume=False),
-    ):
-        pass
+    refused(tmp_path, "is not a regular file: redirect standard output", resume=False)
 
 
 def test_a_terminal_gets_no_control_characters() -> None:

@@ -1,16 +1,7 @@
 """Lines whose translation may mean little are counted."""
 
-from pathlib import Path
-
-import pytest
-
 from core.cli.file_translation.line_notes import LineNotes
 from core.translator import Translator
-
-
-@pytest.fixture(scope="module")
-def translator(tiny_checkpoint: Path) -> Translator:
-    return Translator.from_checkpoint(tiny_checkpoint)
 
 
 def test_ordinary_lines_are_not_counted(translator: Translator) -> None:

@@ -16,11 +16,6 @@ from core.cli.file_translation.lines import InputReader, LineWindow, count_lines
 from core.translator import Translator
 
 
-@pytest.fixture(scope="module")
-def translator(tiny_checkpoint: Path) -> Translator:
-    return Translator.from_checkpoint(tiny_checkpoint)
-
-
 @given(
     data=st.lists(st.sampled_from([b"a", b"bc", b"\n", b"\xff", b"\r\n"]), max_size=60).map(b"".join),
     skipped=st.integers(0, 10),

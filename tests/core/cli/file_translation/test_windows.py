@@ -3,7 +3,6 @@
 import io
 import random
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,11 +13,6 @@ from core.cli.file_translation.windows import translate_windows
 from core.translator import BATCH_TOKENS, Translator
 
 WORDS = ["a", "dog", "runs", "through", "the", "green", "grass", "and"]
-
-
-@pytest.fixture(scope="module")
-def translator(tiny_checkpoint: Path) -> Translator:
-    return Translator.from_checkpoint(tiny_checkpoint)
 
 
 @pytest.fixture
