@@ -3,18 +3,12 @@
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-import torch
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, ViewportSize, WebSocket, expect
 
-from core.formats.checkpoint import save_checkpoint
-from core.model import Transformer
-from core.model.preset_configs import PRESETS
-from core.text.tokenizer import SentencePieceTokenizer
 from tests.e2e.idle import NOTE_REQUESTS, TIMEOUT
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
 
@@ -54,19 +48,6 @@ def browser_context_args() -> dict[str, object]:
 
 
 @pytest.fixture(scope="session")
-def other_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> bytes:
-    """A model of another shape."""
-    shape = replace(
-        PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_heads=2, num_encoder_layers=1, num_decoder_layers=1
-    )
-    path = tmp_path_factory.mktemp("other") / "other.safetensors"
-    with torch.random.fork_rng():
-        torch.manual_seed(2)
-        save_checkpoint(path, Transformer(shape), tokenizer)
-    return path.read_bytes()
-
-
-@pytest.fixture(scope="session")
 def app(tiny_checkpoint: Path) -> Iterator[str]:
     """The address of the app, started by its command line on a tiny checkpoint."""
     with running_app(tiny_checkpoint) as address:
@@ -97,6 +78,8 @@ def page(opener: Page, kept_tabs: list[Page], app: str, request: pytest.FixtureR
 
     A new one fetches 140 scripts again, a third of the time of opening the app. A test that listens to a tab's events,
     adds scripts that run first, or routes a web socket is to be marked: the rest is taken back.
+
+    No test ends on a page with an exception.
     """
     is_kept = request.node.get_closest_marker("new_tab") is None
     if kept_tabs and is_kept:
@@ -105,6 +88,8 @@ def page(opener: Page, kept_tabs: list[Page], app: str, request: pytest.FixtureR
     else:
         tab = opened_tab(opener)
     yield tab
+    if not tab.is_closed():
+        expect(tab.get_by_test_id("stException")).to_have_count(0)
     if not is_kept or tab.is_closed():
         tab.close()
         return

@@ -27,6 +27,12 @@ def go_to(page: Page, name: str) -> None:
         wait_until_idle(page)
 
 
+def enter(box: Locator, text: str) -> None:
+    """Type a text in place of what a box has, and press Enter."""
+    box.fill(text)
+    box.press("Enter")
+
+
 def shown_translation(page: Page) -> Locator:
     """The label of the translation that is shown, in the list behind the arrow of the sentence bar."""
     return page.get_by_role("option", selected=True, include_hidden=True)

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.accessibility import violations_when_drawn
 from tests.e2e.first_picture import LIMIT, WIDTH, first_picture
 from tests.e2e.idle import open_page, wait_until_idle
-from tests.e2e.navigation import go_to, links_to
+from tests.e2e.navigation import enter, go_to, links_to
 from tests.viz_app.language.texts import own_texts
 from viz_app.page_list import PAGES, VIEWS
 
@@ -48,8 +48,7 @@ def test_no_page_violates_a_rule_or_has_its_first_picture_low(
     open_page(page, f"{app}/{first.name}?{address}")
     for label, text in (("Training", str(history_file)), ("Sentence", "A dog runs.")):
         box = page.get_by_label(label, exact=True)
-        box.fill(text)
-        box.press("Enter")
+        enter(box, text)
         wait_until_idle(page)
     found: dict[str, list[str]] = {}
     tops: dict[str, float] = {}

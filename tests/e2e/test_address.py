@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.idle import open_page, wait_until_idle
+from tests.e2e.navigation import enter
 
 PAUSE = 4  # milliseconds between messages of the server, each of which the page then draws on its own
 SLOW = """
@@ -33,8 +34,7 @@ def test_a_sentence_typed_while_the_tour_goes_away_enters_the_address(page: Page
         page.evaluate(f"window.pause = {PAUSE}")
         page.get_by_role("button", name="Skip the tour").click()
         page.wait_for_timeout(delay)
-        box.fill(f"{delay}.")
-        box.press("Enter")
+        enter(box, f"{delay}.")
         expect(page).to_have_url(re.compile(rf"text={delay}\..*tour=off"))
         page.evaluate("window.pause = 0")
         page.get_by_role("button", name="Take the tour").click()
@@ -71,8 +71,7 @@ def test_back_and_forward_bring_sentences_and_settings_back(page: Page, app: str
     open_page(page, f"{app}/?tour=off&beam_size=1&text=A+dog+runs.")
     box = page.get_by_label("Sentence", exact=True)
     for text in ("A cat sleeps.", "Where?"):
-        box.fill(text)
-        box.press("Enter")
+        enter(box, text)
         expect(page).to_have_url(re.compile(rf"text={re.escape(quote_plus(text))}$"))
         wait_until_idle(page)
     page.get_by_role("button", name="Settings", exact=True).click()
@@ -95,8 +94,7 @@ def test_back_and_forward_bring_sentences_and_settings_back(page: Page, app: str
         expect(box).to_have_value(text)
         expect(page).to_have_url(re.compile(address))
         expect(words.get_by_role("button", name=word, exact=True)).to_be_visible()
-    box.fill("Who?")
-    box.press("Enter")
+    enter(box, "Who?")
     expect(page).to_have_url(re.compile(r"text=Who%3F$"))  # the length penalty of later is gone
     wait_until_idle(page)
     page.get_by_role("button", name="Settings", exact=True).click()

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import FrameLocator, Page, expect
 
 from tests.e2e.idle import open_page, wait_until_idle
+from tests.e2e.navigation import enter
 
 HOSTILE = "</script><img src=x>"
 
@@ -48,9 +49,7 @@ def test_both_views_offline_with_hostile_text(page: Page, app: str, requests: li
     expect(frame(page).locator(".detail .token").first).to_be_visible()
     assert set(requests) == {app.removeprefix("http://")}
     assert failures == blocked == []
-    box = page.get_by_label("Sentence", exact=True)
-    box.fill("It rains. " * 30)
-    box.press("Enter")
+    enter(page.get_by_label("Sentence", exact=True), "It rains. " * 30)
     expect(page.get_by_text("BertViz draws up to 60 tokens on an axis")).to_be_visible()
     expect(page.locator("iframe")).to_have_count(0)
     wait_until_idle(page)

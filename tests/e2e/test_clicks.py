@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -11,6 +12,7 @@ from core import Translator
 from core.analysis.corpus.index_file import SUFFIX, load_index
 from core.files.shipped_files import shipped_checkpoint
 from tests.e2e.idle import open_page, wait_until_idle
+from tests.e2e.navigation import enter
 from viz_app.server.launch import running_app
 from viz_app.views.translate.translation.penalty_note import penalty_changes
 
@@ -32,9 +34,7 @@ class Clicks:
 
 
 def type_sentence(page: Page, text: str) -> None:
-    box = page.get_by_role("textbox", name="Sentence", exact=True)
-    box.fill(text)
-    box.press("Enter")
+    enter(page.get_by_label("Sentence", exact=True), text)
     source = page.get_by_role("group", name="Source", exact=True)
     expect(source.get_by_role("button", name=text.split()[1], exact=True)).to_be_visible()
     wait_until_idle(page)
@@ -63,7 +63,6 @@ def test_the_slide_of_the_head_that_links_it_to_animal_in_four(page: Page, app: 
     bold = re.findall(r'font-weight="600"[^>]*>([^<]*)<', download.value.path().read_text(encoding="utf-8"))
     assert {"it", "animal"} <= set(bold)  # both ends of the line
     assert clicks.count == 4
-    expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
 def test_from_a_wrong_word_to_the_head_that_wrote_it_in_three(page: Page, app: str) -> None:
@@ -78,7 +77,6 @@ def test_from_a_wrong_word_to_the_head_that_wrote_it_in_three(page: Page, app: s
     expect(page.get_by_text(re.compile(r"^(Cross|Decoder) L\d H\d contributes")).first).to_be_visible()
     expect(word).to_have_attribute("aria-pressed", "true")
     assert clicks.count == 3
-    expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
 @pytest.fixture
@@ -129,16 +127,15 @@ def test_from_a_lost_word_to_the_setting_that_brings_it_back_in_four(
     expect(page).to_have_url(re.compile(rf"length_penalty={float(lost.penalty):g}(&|$)"))
     expect(page.locator(".hypotheses .chosen")).to_contain_text(lost.words)
     assert clicks.count <= 4
-    expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
-def test_from_ones_own_checkpoint_to_its_grid_in_three(page: Page, app: str, other_checkpoint: bytes) -> None:
+def test_from_ones_own_checkpoint_to_its_grid_in_three(page: Page, app: str, other_checkpoint: Path) -> None:
     open_page(page, f"{app}/?tour=off&beam_size=1")
     clicks, sidebar = Clicks(page), page.get_by_test_id("stSidebar")
     expect(sidebar.get_by_role("button", name=re.compile("Upload$"))).to_be_in_viewport(ratio=1)
     with page.expect_file_chooser() as chooser:
         clicks.on(sidebar.get_by_role("button", name=re.compile("Upload$")))
-    chooser.value.set_files({"name": "mine.safetensors", "mimeType": "", "buffer": other_checkpoint})
+    chooser.value.set_files({"name": "mine.safetensors", "mimeType": "", "buffer": other_checkpoint.read_bytes()})
     clicks.count += 1
     expect(sidebar).to_contain_text("1 + 1 layers, 2 heads")
     wait_until_idle(page)
@@ -147,7 +144,6 @@ def test_from_ones_own_checkpoint_to_its_grid_in_three(page: Page, app: str, oth
     expect(grid.get_by_role("button", name=re.compile(r"^L\d H\d$"))).to_have_count(2)
     expect(grid).to_be_in_viewport()
     assert clicks.count == 3
-    expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
 def test_from_an_alternative_to_its_comparison_in_one(page: Page, app: str) -> None:
@@ -168,4 +164,3 @@ def test_from_an_alternative_to_its_comparison_in_one(page: Page, app: str) -> N
     chosen = page.get_by_test_id("stMain").get_by_role("radio", checked=True)
     expect(chosen.first).to_have_text(option.removeprefix("Why not ").removesuffix("?").strip())
     assert clicks.count == 1
-    expect(page.get_by_test_id("stException")).to_have_count(0)

@@ -32,4 +32,3 @@ def test_a_click_on_a_head_shows_its_terms_and_opens_it(page: Page, app: str) ->
     page.get_by_role("button", name="Open on Heads").click()
     expect(page).to_have_url(re.compile(r"/heads"))
     expect(page.get_by_text("L2 H2", exact=True).first).to_be_visible()
-    expect(page.get_by_test_id("stException")).to_have_count(0)

@@ -13,8 +13,7 @@ HOSTILE = "</script><img src=x onerror=b=1><!--"  # short: its table has a cell 
 
 
 @pytest.mark.new_tab
-def test_the_file_answers_without_a_network(page: Page, tiny_checkpoint: Path, tmp_path: Path) -> None:
-    translator = Translator.from_checkpoint(tiny_checkpoint)
+def test_the_file_answers_without_a_network(page: Page, translator: Translator, tmp_path: Path) -> None:
     explanation = translator.explain(HOSTILE, "Ein <b>Hund</b>.")
     save_explanation(tmp_path / "out.html", record_of(explanation, translator, {"target": "given"}))
     asked: list[str] = []

@@ -51,7 +51,6 @@ def test_a_slide_and_python_are_shown_in_dialogs(page: Page, app: str) -> None:
     expect(page.get_by_role("dialog", name="The same in Python")).to_contain_text(
         "save_explanation('a-dog-runs.json', record)"
     )
-    expect(page.get_by_test_id("stException")).to_have_count(0)
     wait_until_idle(page)
     dialog.get_by_role("button", name="Close").click()
     expect(dialog).to_have_count(0)

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from core.analysis.heads.labels import DEFINITIONS
 from tests.e2e.idle import open_page, wait_until_idle
-from tests.e2e.navigation import go_to
+from tests.e2e.navigation import enter, go_to
 
 LINKS = r"links \d of \d words like the"
 
@@ -16,9 +16,7 @@ def test_pages_open_with_the_same_head_and_say_what_it_does(page: Page, app: str
     open_page(page, f"{app}/translate?text=\U0001f600\U0001f436\U0001f33b&beam_size=1&tour=off")
     note = page.get_by_text("The model does not know most of these characters")
     expect(note).to_be_visible()
-    box = page.get_by_label("Sentence", exact=True)
-    box.fill("A dog runs.")
-    box.press("Enter")
+    enter(page.get_by_label("Sentence", exact=True), "A dog runs.")
     expect(note).to_have_count(0)
     title = page.get_by_text(re.compile(rf"Example: head L\d H\d of cross-attention: .*{LINKS}"))
     expect(title).to_be_visible()

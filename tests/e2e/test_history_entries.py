@@ -6,12 +6,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.idle import open_page, wait_until_idle
+from tests.e2e.navigation import enter
 
 
 def new_sentence(page: Page) -> None:
-    box = page.get_by_label("Sentence", exact=True)
-    box.fill("Who?")
-    box.press("Enter")
+    enter(page.get_by_label("Sentence", exact=True), "Who?")
 
 
 def selected_head(page: Page) -> None:

@@ -1,7 +1,6 @@
 """The scripts of the notebook's widgets in a page that stands in for Jupyter: traits go both ways, texts stay texts."""
 
 import json
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -49,11 +48,10 @@ def show(page: Page, view: NotebookWidget) -> None:
 
 
 @pytest.mark.new_tab
-def test_widgets_draw_and_answer(page: Page, tiny_checkpoint: Path) -> None:
+def test_widgets_draw_and_answer(page: Page, translator: Translator) -> None:
     failures: list[str] = []
     page.on("pageerror", lambda error: failures.append(str(error)))
     page.on("console", lambda message: failures.append(message.text) if message.type == "error" else None)
-    translator = Translator.from_checkpoint(tiny_checkpoint)
     view = translator.explain(HOSTILE, "Ein <b>Hund</b>.").show(("cross", 0, 0))
 
     show(page, view)
@@ -96,9 +94,9 @@ def test_widgets_draw_and_answer(page: Page, tiny_checkpoint: Path) -> None:
     assert failures == []
 
 
-def test_widgets_have_the_theme_that_the_notebook_names(page: Page, tiny_checkpoint: Path) -> None:
+def test_widgets_have_the_theme_that_the_notebook_names(page: Page, translator: Translator) -> None:
     """In Visual Studio Code, text between widgets is dark in every theme; Colab's text need not tell either."""
-    show(page, Translator.from_checkpoint(tiny_checkpoint).translate("A dog runs.", beam_size=2).show())
+    show(page, translator.translate("A dog runs.", beam_size=2).show())
     root = page.locator(".root")
     light, dark = "rgb(255, 255, 255)", "rgb(20, 23, 27)"
     expect(root).to_have_css("background-color", light)
@@ -114,9 +112,9 @@ def test_widgets_have_the_theme_that_the_notebook_names(page: Page, tiny_checkpo
     expect(page.locator(".hypotheses td").first).to_have_css("color", text)
 
 
-def test_a_widget_is_drawn_again_into_the_same_place(page: Page, tiny_checkpoint: Path) -> None:
+def test_a_widget_is_drawn_again_into_the_same_place(page: Page, translator: Translator) -> None:
     """As anywidget does for a changed script: it empties the place, and draws."""
-    view = Translator.from_checkpoint(tiny_checkpoint).translate("A dog runs.", beam_size=2).show()
+    view = translator.translate("A dog runs.", beam_size=2).show()
     show(page, view)
     page.evaluate("document.body.firstElementChild.replaceChildren(), draw().then(() => remove()).then(() => draw())")
     expect(page.locator(".root")).to_have_count(1)
@@ -124,9 +122,9 @@ def test_a_widget_is_drawn_again_into_the_same_place(page: Page, tiny_checkpoint
     assert page.evaluate("sent").pop() == {"hypothesis": 1}
 
 
-def test_numbers_are_whole_in_a_narrow_cell(page: Page, tiny_checkpoint: Path) -> None:
+def test_numbers_are_whole_in_a_narrow_cell(page: Page, translator: Translator) -> None:
     page.set_viewport_size({"width": 320, "height": 900})
-    show(page, Translator.from_checkpoint(tiny_checkpoint).translate("A dog runs through it.", beam_size=3).show())
+    show(page, translator.translate("A dog runs through it.", beam_size=3).show())
     numbers = page.locator(".hypotheses td.number")
     expect(numbers).to_have_count(12)  # it is drawn
     lines = numbers.evaluate_all(

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from core.export.attention_arrays import save_arrays
 from tests.core.formats.marian_models import Pairs, write_model
 from tests.e2e.idle import open_page, wait_until_idle
-from tests.e2e.navigation import go_to
+from tests.e2e.navigation import enter, go_to
 
 
 def test_a_model_is_opened_by_its_files_and_by_its_path(
@@ -30,14 +30,12 @@ def test_a_model_is_opened_by_its_files_and_by_its_path(
     wait_until_idle(page)
     by_path, path = sidebar.get_by_role("button", name="By path"), page.get_by_placeholder("~/models/opus-mt-en-de")
     by_path.click()
-    path.fill(f"{folder}-2")
-    path.press("Enter")
+    enter(path, f"{folder}-2")
     expect(sidebar.get_by_role("alert")).to_contain_text("There is no file or folder")
     expect(sidebar.get_by_role("alert")).to_be_in_viewport(ratio=1)
     expect(path).to_have_value(f"{folder}-2")
     wait_until_idle(page)
-    path.fill(str(folder))
-    path.press("Enter")
+    enter(path, str(folder))
     expect(sidebar.get_by_role("alert")).to_have_count(0)
     wait_until_idle(page)
     by_path.click()

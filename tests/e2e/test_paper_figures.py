@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.downloads import downloaded
 from tests.e2e.idle import open_page, wait_until_idle
+from tests.e2e.navigation import enter
 
 
 def test_a_figure_of_another_sentence_is_downloaded(page: Page, app: str) -> None:
@@ -16,8 +17,7 @@ def test_a_figure_of_another_sentence_is_downloaded(page: Page, app: str) -> Non
     wait_until_idle(page)
     box = page.get_by_label("Sentence of the figure")
     expect(box).to_have_count(1)  # and none for figure 3
-    box.fill("My dog loves its bone.")
-    box.press("Enter")
+    enter(box, "My dog loves its bone.")
     expect(page.get_by_text("has the most weight of all layers")).to_be_visible()
     file, content = downloaded(page, "SVG")
     assert re.fullmatch(r"figure4-layer[01]\.svg", file)

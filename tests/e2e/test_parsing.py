@@ -33,4 +33,3 @@ def test_brackets_and_words_show_their_attention(page: Page, app: str, tree_chec
     wait_until_idle(page)
     page.keyboard.press("ArrowUp")
     expect(tree.locator(".bracket:focus")).to_have_count(1)
-    expect(page.get_by_test_id("stException")).to_have_count(0)

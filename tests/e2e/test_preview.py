@@ -3,6 +3,7 @@
 from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.idle import open_page, wait_until_idle
+from tests.e2e.navigation import enter
 from tests.e2e.test_app import words
 
 # Hold back what the page sends to Streamlit, until `release()`.
@@ -26,9 +27,7 @@ DRAWN = """() => [...document.querySelectorAll(".stMain :not([class*=st-key-file
 
 
 def type_sentence(page: Page, text: str) -> None:
-    box = page.get_by_label("Sentence", exact=True)
-    box.fill(text)
-    box.press("Enter")
+    enter(page.get_by_label("Sentence", exact=True), text)
 
 
 def test_words_grid_and_drawing_are_those_of_the_run_that_follows(page: Page, app: str) -> None:

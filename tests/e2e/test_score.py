@@ -45,7 +45,6 @@ def test_a_file_is_scored_and_a_word_opens_in_its_translation(page: Page, app: s
     pressed = page.get_by_role("group", name="Translation", exact=True).locator("[aria-pressed=true]")
     expect(pressed).to_have_count(1)
     expect(page).to_have_url(re.compile(rf"word=target.{worst['number']}(&|$)"))
-    expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
 def test_a_link_of_the_command_opens_the_word(

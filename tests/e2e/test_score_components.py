@@ -31,4 +31,3 @@ def test_a_head_of_the_query_opens_its_own_map_and_back_returns(page: Page, app:
     wait_until_idle(page)
     page.get_by_role("button", name="Open on Heads").click()
     expect(page).to_have_url(re.compile(r"/heads\?.*heads_cross=L2.H3"))
-    expect(page.get_by_test_id("stException")).to_have_count(0)

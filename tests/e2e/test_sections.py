@@ -35,4 +35,3 @@ def test_a_link_leads_to_what_it_promises(page: Page, app: str, section: PaperSe
     # the tiny model of the tests does lack characters
     notes = page.get_by_role("alert").filter(has_not_text="vocabulary of the model lacks")
     expect(notes).to_have_count(0)
-    expect(page.get_by_test_id("stException")).to_have_count(0)

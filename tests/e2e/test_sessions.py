@@ -4,19 +4,14 @@ import itertools
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from benchmarks.session import PATIENCE, Session
 from core import Translator
-from core.formats.checkpoint import save_checkpoint
-from core.model import Transformer
-from core.model.preset_configs import PRESETS
-from core.text.tokenizer import SentencePieceTokenizer
+from tests.fixtures import SaveModel
 from viz_app.components.sentence_bar import sentence_payload
 from viz_app.server.launch import running_app
 from viz_app.session.environment import MEMORY_VARIABLE
@@ -25,28 +20,15 @@ SENTENCES = ("A dog runs.", "Where?", "Two children play.", "It is raining.")  #
 
 
 @pytest.fixture
-def own_checkpoints(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> list[Path]:
+def own_checkpoints(saved_model: SaveModel) -> list[Path]:
     """A checkpoint for every other session."""
-    return [
-        untrained(tmp_path / f"own-{number}.safetensors", tokenizer, 1, seed=number)
-        for number in range(1, len(SENTENCES), 2)
-    ]
+    return [saved_model(f"own-{number}", number, num_decoder_layers=1) for number in range(1, len(SENTENCES), 2)]
 
 
 @pytest.fixture
-def slow_checkpoint(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> Path:
+def slow_checkpoint(saved_model: SaveModel) -> Path:
     """An untrained model that goes on to the limit, so that a long translation takes long on every machine."""
-    return untrained(tmp_path / "slow.safetensors", tokenizer, num_decoder_layers=4, seed=2)
-
-
-def untrained(path: Path, tokenizer: SentencePieceTokenizer, num_decoder_layers: int, seed: int, **shape: int) -> Path:
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        config = replace(
-            PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_decoder_layers=num_decoder_layers, **shape
-        )
-        save_checkpoint(path, Transformer(config), tokenizer)
-    return path
+    return saved_model("slow", 2, num_decoder_layers=4)
 
 
 def test_sessions_have_their_own_sentences_and_checkpoints(
@@ -87,13 +69,13 @@ def sentence(reader: int, step: int) -> str:
 
 
 def test_models_of_visitors_who_have_left_make_room(
-    tiny_checkpoint: Path, tmp_path: Path, tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch
+    tiny_checkpoint: Path, saved_model: SaveModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each leaves before the next one comes, and all their models together would not fit."""
     monkeypatch.setenv(MEMORY_VARIABLE, "45")
     with running_app(tiny_checkpoint) as small:
         for number in range(5):
-            checkpoint = untrained(tmp_path / f"{number}.safetensors", tokenizer, 1, seed=100 + number, d_ff=8192)
+            checkpoint = saved_model(f"{number}", 100 + number, num_decoder_layers=1, d_ff=8192)
             assert checkpoint.stat().st_size > 6e6
             with Session(small) as session:
                 session.run(text="Where?", beam_size="1")

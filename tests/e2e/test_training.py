@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from core.files.runlog import LogLine, format_log
 from tests.e2e.idle import open_page, wait_until_idle
-from tests.e2e.navigation import go_to
+from tests.e2e.navigation import enter, go_to
 
 
 def lines(last_step: int) -> list[LogLine]:
@@ -23,8 +23,7 @@ def test_a_run_in_progress_is_followed(page: Page, app: str, tmp_path: Path) -> 
     expect(page.get_by_text("This link names a file or folder, and a link opens none")).to_be_visible()
     box = page.get_by_label("Folder of a run", exact=True)
     expect(box).to_have_value("")
-    box.fill(str(tmp_path))
-    box.press("Enter")
+    enter(box, str(tmp_path))
     expect(page.get_by_text("This link names")).to_have_count(0)
     expect(page.get_by_text("step 50 of 100, in progress")).to_be_visible()
     expect(page.locator(".chart [role=img] .curve")).to_have_count(1)
@@ -50,4 +49,3 @@ def test_a_run_in_progress_is_followed(page: Page, app: str, tmp_path: Path) -> 
     wait_until_idle(page)
     assert "/training" in page.url
     expect(box).to_have_value(str(tmp_path))  # of this session
-    expect(page.get_by_test_id("stException")).to_have_count(0)
