@@ -11,12 +11,13 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from core.files.file_writing import write_text
 from core.lab.maps import attention_maps
-from core.lab.measured import FILE, STEPS, Measured, Result, Spread, read, row_name
+from core.lab.measured import FILE, STEPS, Measured, Spread, recorded, row_name
 from core.lab.tasks import TASKS
 from core.lab.training import Training
 from core.lab.variants import VARIANTS, Settings
@@ -34,8 +35,8 @@ ROWS: list[Row] = [
 ]
 
 
-def trained(row: Row, seed: int) -> Result:
-    """Train one row with one seed."""
+def trained(row: Row, seed: int) -> list[Any]:
+    """Train one row with one seed; return its exact shares, loss and entropy, see `Measured`."""
     task, variants, sizes = row
     training = Training(TASKS[task](), Settings(**sizes, seed=seed), [VARIANTS[name] for name in variants])
     weights = attention_maps(training, *training.task.unseen[0])["encoder_self"][0].weights
@@ -44,17 +45,16 @@ def trained(row: Row, seed: int) -> Result:
     for step in STEPS:
         *_, (_, loss, _) = training.steps(step)
         exact.append(training.exact())
-    return Result(exact, round(loss, 3), round(entropy.item(), 3))
+    return [exact, round(loss, 3), round(entropy.item(), 3)]
 
 
-def table(results: Mapping[str, list[Result]]) -> Iterator[str]:
+def table(found: Mapping[str, Measured]) -> Iterator[str]:
     """Yield the lines of the table, in Markdown, in the order of `ROWS`."""
     steps = " | ".join(f"{step} steps" for step in STEPS)
     yield f"| task | variant | size | {steps} | last loss | first entropy | seeds |"
     yield "|---" * (6 + len(STEPS)) + "|"
     for task, variants, sizes in ROWS:
-        if found := results.get(row_name(task, variants, Settings(**sizes))):
-            row = Measured.of(found)
+        if row := found.get(row_name(task, variants, Settings(**sizes))):
             titles = ", ".join(VARIANTS[name].title for name in variants).lower() or "the paper"
             size = ", ".join(f"{name} {number}" for name, number in sizes.items())
             shares = [written(shares, "{:.0%}") for shares in row.exact]
@@ -77,14 +77,14 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=FILE, help="the file of results (default: %(default)s)")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    results = read(options.output)
+    results: dict[str, list[Any]] = json.loads(options.output.read_text()) if options.output.exists() else {}
     for seed in range(1, options.seeds + 1):
         for name in options.only:
             if len(results.setdefault(name, [])) < seed:
                 results[name].append(trained(rows[name], seed))
                 lines = (f"{json.dumps(row)}: {json.dumps(found)}" for row, found in results.items() if found)
                 write_text(options.output, "{\n" + ",\n".join(lines) + "\n}\n")
-    print(*table(results), sep="\n")
+    print(*table(recorded(options.output)), sep="\n")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import Any
 
 import torch
 
@@ -22,18 +23,14 @@ def checkpoint_of(training: Training) -> Checkpoint:
     if changed:
         raise ValueError(f"{', '.join(changed)}: this model is not the paper's, and only opens here; train it whole")
     task, size = training.task, training.settings
-    config = TransformerConfig(
-        vocab_size=task.vocab_size,
-        d_model=size.d_model,
-        d_ff=size.d_ff,
-        num_heads=size.num_heads,
-        num_encoder_layers=size.num_layers,
-        num_decoder_layers=size.num_layers,
-        dropout=size.dropout,
-    )
+    sizes = {name: getattr(size, name) for name in ("d_model", "d_ff", "num_heads", "dropout")}
+    layers: dict[str, Any] = {f"num_{stack}_layers": size.num_layers for stack in ("encoder", "decoder")}
+    config = TransformerConfig(vocab_size=task.vocab_size, **sizes, **layers)
     model = Transformer(config).eval()
     model.load_state_dict(training.model.state_dict())
     names = [variant.name for variant in training.variants]
+    smoothing = 0.0 if "no_smoothing" in names else 0.1
+    exact = round(100 * training.exact(), 1)
     facts = {
         "preset": " ".join(["lab", task.name, *names]),
         "config": asdict(config),
@@ -41,21 +38,10 @@ def checkpoint_of(training: Training) -> Checkpoint:
         "steps": training.done,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "torch": torch.__version__,
-        "recipe": {
-            "steps": training.done,
-            "warmup": size.warmup,
-            "rate_scale": 1.0,
-            "label_smoothing": 0.0 if "no_smoothing" in names else 0.1,
-            "batch_pairs": size.batch_size,
-        },
+        "recipe": {"steps": training.done, "warmup": size.warmup, "rate_scale": 1.0, "label_smoothing": smoothing},
         "manifest": {"text_normalization": text_normalization.VERSION},
         "scores": [
-            {
-                "test_set": f"unseen pairs of {task.name}",
-                "sentences": len(task.unseen),
-                "exact_texts": round(100 * training.exact(), 1),
-                "beam_size": 1,
-            }
+            {"test_set": f"unseen {task.name}", "sentences": len(task.unseen), "exact_texts": exact, "beam_size": 1}
         ],
     }
     return Checkpoint(model, task.tokenizer, facts)

@@ -11,9 +11,8 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from importlib import util
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -83,10 +82,11 @@ class Variant:
         """Return a unified diff, from the sources of both, of what this changes for a model with these settings."""
         lines = [f"-{name} = {getattr(settings, name)}\n+{name} = {value}\n" for name, value in self.settings.items()]
         for name, part in self.parts.items():
-            original = textwrap.dedent(inspect.getsource(_owner(paper, name).__dict__[_last(name)]))
-            changed = re.sub(rf"^def {part.__name__}\((self: \w+)?", _definition(name), inspect.getsource(part))
-            between = difflib.unified_diff(original.splitlines(True), changed.splitlines(True), name, name, n=100)
-            lines += between
+            owner, last = _place(paper, name)
+            original = textwrap.dedent(inspect.getsource(getattr(owner, last)))
+            definition = f"def {last}({'' if owner is paper else 'self'}"
+            changed = re.sub(rf"^def {part.__name__}\((self: \w+)?", definition, inspect.getsource(part))
+            lines += difflib.unified_diff(original.splitlines(True), changed.splitlines(True), name, name, n=100)
         return "".join(lines)
 
 
@@ -109,22 +109,16 @@ def built(variants: Sequence[Variant], settings: Settings) -> tuple[Any, Setting
             changed[name] = variant.name
         for name, part in variant.parts.items():
             assert isinstance(part, FunctionType)
-            part = FunctionType(part.__code__, vars(module), _last(name), part.__defaults__)
-            setattr(_owner(module, name), _last(name), part)
+            owner, last = _place(module, name)
+            setattr(owner, last, FunctionType(part.__code__, vars(module), last, part.__defaults__))
         settings = replace(settings, **variant.settings)
     return module, settings
 
 
-def _owner(module: ModuleType, name: str) -> Any:
-    return reduce(getattr, name.split(".")[:-1], module)
-
-
-def _last(name: str) -> str:
-    return name.split(".")[-1]
-
-
-def _definition(name: str) -> str:
-    return f"def {_last(name)}({'self' if '.' in name else ''}"
+def _place(module: Any, name: str) -> tuple[Any, str]:
+    """The module or the class in it that has a part, and the part's name there."""
+    owner, _, last = name.rpartition(".")
+    return getattr(module, owner) if owner else module, last
 
 
 # --- What is put in the places of the paper's parts -----------------------------------------------------------------
