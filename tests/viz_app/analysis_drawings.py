@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pandas as pd
 
+from core.analysis import generation_rows
 from core.analysis.attribution.attribute import attribute_contrast
 from core.analysis.attribution.contrast_methods import methods_of
 from core.analysis.attribution.deletion_curves import curves_table, deletion_curves, methods_table
@@ -20,6 +21,7 @@ from core.analysis.composition.replacement import record_replacement
 from core.analysis.composition.survey import survey
 from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.head_charts import sampled_strengths, strongest_weights, weight_by_distance
+from core.analysis.corpus.head_scores import chosen_heads, head_points
 from core.analysis.corpus.index import CorpusFacts, HeadExample, IndexedSentence, NeuronExample
 from core.analysis.corpus.index_file import index_bytes, parse_index
 from core.analysis.corpus.recording import Neuron
@@ -90,11 +92,11 @@ def faster_searches(of: Subject) -> Iterator[Drawn]:
     steps = list(translate_speculatively(of.translator, of.text, of.translator, 3))
     states = [state for (state, *_) in mask_predict_states(of.models.mask_predict, of.text, 3, 1)]
     for rows in (
-        generation.search_rows([("a", of.second)]),
-        generation.speculative_rows(steps, of.translator),
-        generation.mask_predict_rows(states, of.models.mask_predict),
+        generation_rows.search_rows([("a", of.second)]),
+        generation_rows.speculative_rows(steps, of.translator),
+        generation_rows.mask_predict_rows(states, of.models.mask_predict),
     ):
-        yield pd.DataFrame(generation.rows_table(rows))
+        yield pd.DataFrame(generation_rows.rows_table(rows))
         yield generation.rows_html(rows, of.theme, 0)
     last = explain_iteration(of.models.mask_predict, of.text, states[-1])
     yield attention_map.map_payload(last.maps[of.kind][0], 0, of.theme)
@@ -268,8 +270,8 @@ def examples(of: Subject) -> Iterator[Drawn]:
     tokens: corpus.Tokens = {"encoder": [of_encoder], "decoder": [of_decoder]}
     stack = of.choice.choice(("encoder", "decoder"))
     yield pd.DataFrame(corpus.neurons_table(index, stack, 1, tokens, containing=of.text[:1]))
-    yield pd.DataFrame(corpus.ranking_table(corpus.chosen_heads(index, "itself")))
-    yield scatter.scatter_figure(scatter.head_points(index, "one", "spread"), "one", "spread", of.theme)
+    yield pd.DataFrame(corpus.ranking_table(chosen_heads(index, "itself")))
+    yield scatter.scatter_figure(head_points(index, "one", "spread"), "one", "spread", of.theme)
     yield pd.DataFrame(distributions_part.tokens_table(of.translator, index, head, "weight"))
     for chart in (
         strongest_weights(index, head),

@@ -43,9 +43,10 @@ from viz_app.views.translate.score.scored_file import ScoredFile
 from viz_app.views.why.contrast.faithfulness_sample import FaithfulnessSample
 
 # Modules of tables with words in the visitor's language; all other scripts import `core` alone.
-WORDED = {"viz_app.drawing.beam_table", "viz_app.views.corpus.distributions_part"}
-WORDED |= {f"viz_app.views.translate.{each}.figures" for each in ("generation", "translation")}
-WORDED |= {f"viz_app.views.corpus.figures.{each}" for each in ("corpus", "corpus_examples", "scatter")}
+WORDED = {"viz_app.drawing.beam_table", "viz_app.views.translate.translation.figures"}
+WORDED |= {
+    f"viz_app.views.corpus.{each}" for each in ("distributions_part", "figures.corpus", "figures.corpus_examples")
+}
 Row = tuple[Callable[[], bytes], Callable[[str], str]]  # the CSV, and the script from the name of its file
 
 

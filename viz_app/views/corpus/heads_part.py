@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.corpus.behaviours import BEHAVIOURS
+from core.analysis.corpus.head_scores import chosen_heads, scores_table, shown_cards
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.recorded_call import Call
@@ -47,7 +48,7 @@ class HeadSearch:
 def heads_part(model: Model, opened: OpenedIndex, search: HeadSearch) -> None:
     """Draw the ranked heads, the examples of one, and the parallel coordinates."""
     index, ranges = opened.index, selection.selected_ranges()
-    ranked = figures.chosen_heads(index, search.behaviour, search.kinds, search.layer, ranges)
+    ranked = chosen_heads(index, search.behaviour, search.kinds, search.layer, ranges)
     behaviour = BEHAVIOURS[search.behaviour]
     name = capital(tr(behaviour.name))
     st.caption(f"**{name}**: {plain(tr(behaviour.text))}.", help=tr(ABOUT_RANKING))
@@ -83,7 +84,7 @@ def ranking(opened: OpenedIndex, search: HeadSearch, ranked: list[tuple[ScoreCar
         },
     )
     arguments = index_call(opened), search.behaviour, search.kinds, search.layer, selection.selected_ranges()
-    heads = Call("heads", figures.chosen_heads, arguments).returning(ranked)
+    heads = Call("heads", chosen_heads, arguments).returning(ranked)
     downloads(
         "corpus-heads",
         of_sentence=False,
@@ -94,7 +95,7 @@ def ranking(opened: OpenedIndex, search: HeadSearch, ranked: list[tuple[ScoreCar
 def coordinates(opened: OpenedIndex, search: HeadSearch, head: Head | None) -> None:
     """Draw all heads of these kinds as parallel coordinates."""
     ranges, index, theme = selection.selected_ranges(), opened.index, page_theme()
-    cards = figures.shown_cards(index, search.kinds, search.layer)
+    cards = shown_cards(index, search.kinds, search.layer)
     drawing = figures.head_coordinates(index, cards, ranges, head, theme)
     within = sum(not line["faint"] for line in drawing["lines"])
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
@@ -128,5 +129,5 @@ def coordinates(opened: OpenedIndex, search: HeadSearch, head: Head | None) -> N
         "corpus-parallel",
         title=tr("Heads by their scores over a corpus"),
         of_sentence=False,
-        call=lambda: Call("table", figures.scores_table, (index_call(opened), search.kinds, search.layer)),
+        call=lambda: Call("table", scores_table, (index_call(opened), search.kinds, search.layer)),
     )

@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
+from core.analysis.corpus.head_scores import Range
 from viz_app.components.component import component_beside
-from viz_app.views.corpus.figures.corpus import Range
 
 _component = component_beside(__file__)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from core.analysis.corpus.head_scores import head_points, points_table, shown_cards
 from core.analysis.heads.head import Head
 from core.analysis.heads.word_pair import PairHeads
 from core.analysis.recorded_call import Call
@@ -18,7 +19,6 @@ from viz_app.session.models import Model
 from viz_app.session.state import Widget
 from viz_app.views.corpus import selection
 from viz_app.views.corpus.figures import scatter as figures
-from viz_app.views.corpus.figures.corpus import shown_cards
 from viz_app.views.corpus.one_head import one_head
 from viz_app.views.corpus.opened_index import OpenedIndex, index_call
 
@@ -43,7 +43,7 @@ def scatter_part(model: Model, opened: OpenedIndex, search: ScatterSearch, found
     """Draw all heads by two measures, and one of them; `found` are those that link the two selected words."""
     index, theme = opened.index, page_theme()
     pair: Mapping[Head, float] = dict(found.heads) if found else {}
-    points = figures.head_points(index, search.x, search.y, search.kinds, search.layer, pair)
+    points = head_points(index, search.x, search.y, search.kinds, search.layer, pair)
     head = selection.selected_head(index) or (points[0][0] if points else None)
     left, right = st.container(key="side-by-side").columns([6, 6], gap="large")
     with left:
@@ -65,13 +65,13 @@ def scatter_part(model: Model, opened: OpenedIndex, search: ScatterSearch, found
 
             show_chart(figure, key, name, on_select=select, selection_mode="points")
             arguments = index_call(opened), search.x, search.y, search.kinds, search.layer, dict(pair)
-            recorded = Call("points", figures.head_points, arguments).returning(points)
+            recorded = Call("points", head_points, arguments).returning(points)
             downloads(
                 "corpus-scatter",
                 key,
                 title=name,
                 of_sentence=False,
-                call=lambda: Call("table", figures.points_table, (recorded,)),
+                call=lambda: Call("table", points_table, (recorded,)),
             )
     with right:
         if head is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from core.analysis.corpus.head_scores import Range
 from core.analysis.corpus.index import CorpusIndex, HeadExample, IndexedSentence, NeuronExample
 from core.analysis.corpus.recording import Neuron
 from core.analysis.tokens.words import word_groups
@@ -18,7 +19,7 @@ from viz_app.session import address, chosen_heads, readings
 from viz_app.session.models import Model
 from viz_app.session.state import lead_to
 from viz_app.views.corpus.corpus_examples import ShownMap, corpus_examples
-from viz_app.views.corpus.figures.corpus import AXIS_NAMES, Range
+from viz_app.views.corpus.figures.corpus import AXIS_NAMES
 from viz_app.views.corpus.figures.corpus_examples import ShownExample, sides
 
 HEAD, NEURON, RANGE = address.CORPUS_HEAD, address.CORPUS_NEURON, address.CORPUS_RANGE

@@ -6,6 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from core.analysis.corpus.behaviours import BEHAVIOURS
+from core.analysis.corpus.head_scores import PAIR
 from core.analysis.corpus.index import CORPUS_COMMAND
 from core.analysis.corpus.index_file import index_beside, index_bytes
 from core.analysis.heads.word_pair import PairHeads
@@ -24,7 +25,7 @@ from viz_app.session.models import Model
 from viz_app.session.python_code import shown_path
 from viz_app.session.state import refusals_shown, session_object
 from viz_app.views.corpus import opened_index, selection
-from viz_app.views.corpus.figures.scatter import MEASURE_NAMES, PAIR
+from viz_app.views.corpus.figures.scatter import MEASURE_NAMES
 from viz_app.views.corpus.heads_part import HeadSearch, heads_part
 from viz_app.views.corpus.neurons_part import NeuronSearch, neurons_part
 from viz_app.views.corpus.neurons_part import boxes as neuron_boxes

@@ -1,18 +1,17 @@
 """Heads and neurons of a corpus index as tables, and heads as parallel coordinates."""
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Literal
 
-from core.analysis.corpus.behaviours import BEHAVIOURS, ranked
-from core.analysis.corpus.index import QUANTILES, CorpusIndex
+from core.analysis.corpus.behaviours import BEHAVIOURS
+from core.analysis.corpus.head_scores import STRENGTH, Ranges, head_scores, within
+from core.analysis.corpus.index import CorpusIndex
 from core.analysis.corpus.recording import Neuron, Stack
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.tokens.words import JOINT, readable
-from core.capture import KINDS, Kind
+from core.capture import KINDS
 from core.text.byte_pieces import is_special
 from viz_app.drawing.head_names import KIND_NAMES
 from viz_app.drawing.head_names import head_title as head_name
@@ -20,9 +19,6 @@ from viz_app.drawing.scorecard_text import head_does, offset_name
 from viz_app.drawing.theme import Theme
 from viz_app.language import joined, localized, marked, tr
 
-Range = tuple[float, float]
-Ranges = Mapping[str, Range]  # by the key of an axis
-STRENGTH = "strength"  # key of the axis of the median strength
 AXIS_NAMES = {
     "previous": marked("previous token"),
     "itself": marked("same position"),
@@ -60,33 +56,7 @@ NEURON_SORTS: dict[NeuronSort, str] = {
     "highest": marked("Highest activation"),
     "rare": marked("Active for the fewest tokens"),
 }
-EVERYTHING: Ranges = MappingProxyType({})
 TOP_TOKENS = 4  # of a neuron, in the table
-
-
-def head_scores(index: CorpusIndex, card: ScoreCard) -> dict[str, float | None]:
-    """Return the scores of a head by the keys of `AXIS_NAMES`; None where it has none."""
-    scores: dict[str, float | None] = {}
-    for key, behaviour in BEHAVIOURS.items():
-        value = behaviour.score(card) if card.head.kind in behaviour.kinds else math.nan
-        scores[key] = None if math.isnan(value) else value
-    scores[STRENGTH] = float(index.heads.quantiles[index.rows[card.head], QUANTILES.index(0.5)])
-    return scores
-
-
-def chosen_heads(
-    index: CorpusIndex,
-    behaviour: str,
-    kinds: Sequence[Kind] = KINDS,
-    layer: int | None = None,
-    ranges: Ranges = EVERYTHING,
-) -> list[tuple[ScoreCard, float]]:
-    """Return the heads of some kinds, and of one layer or all, within all ranges, ranked by a behaviour."""
-    return [
-        (card, score)
-        for card, score in ranked(index, behaviour, kinds)
-        if layer in (None, card.head.layer) and within(head_scores(index, card), ranges)
-    ]
 
 
 def ranking_table(ranked: Sequence[tuple[ScoreCard, float]]) -> dict[str, list[Any]]:
@@ -97,17 +67,6 @@ def ranking_table(ranked: Sequence[tuple[ScoreCard, float]]) -> dict[str, list[A
         "distance": [offset_name(card) for card, _ in ranked],
         **{name: [getattr(card.head, name) for card, _ in ranked] for name in Head._fields},
     }
-
-
-def scores_table(index: CorpusIndex, kinds: Sequence[Kind] = KINDS, layer: int | None = None) -> dict[str, list[Any]]:
-    """Return the scores of all these heads, counted from 0, by the keys of `AXIS_NAMES`."""
-    rows = [card.head._asdict() | head_scores(index, card) for card in shown_cards(index, kinds, layer)]
-    return {name: [row[name] for row in rows] for name in (*Head._fields, *BEHAVIOURS, STRENGTH)}
-
-
-def shown_cards(index: CorpusIndex, kinds: Sequence[Kind], layer: int | None) -> list[ScoreCard]:
-    """Return the cards of the heads of some kinds, of one layer or all."""
-    return [card for card in index.cards if card.head.kind in kinds and layer in (None, card.head.layer)]
 
 
 def head_coordinates(
@@ -147,14 +106,6 @@ def _axis(key: str, values: Sequence[float]) -> dict[str, Any]:
         return {**axis, "text": text, "low": 0.0, "high": max(values, default=1.0) or 1.0}
     low = min(0.0, *values)  # 1 minus an error rate may be below 0
     return {**axis, "text": tr(BEHAVIOURS[key].text), "low": low, "high": max(1.0, *values)}
-
-
-def within(values: Mapping[str, float | None], ranges: Ranges) -> bool:
-    """Whether values are within all ranges of axes that they have; a gap is within none."""
-    for key, (low, high) in ranges.items():
-        if key in values and ((value := values[key]) is None or not low <= value <= high):
-            return False
-    return True
 
 
 # --- neurons --------------------------------------------------------------------------------------------------------

@@ -1,65 +1,23 @@
 """All heads of a corpus index by any two of their measures."""
 
-import math
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import plotly.graph_objects as go
 
-from core.analysis.corpus.index import CorpusIndex
+from core.analysis.corpus.head_scores import DISTANCE, PAIR, Point
 from core.analysis.heads.head import Head
-from core.analysis.heads.scorecards import ScoreCard
 from core.capture import KINDS, Kind
 from viz_app.drawing.display_text import decimal
 from viz_app.drawing.head_names import KIND_NAMES, head_title
 from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
 from viz_app.drawing.theme import SMALL, Theme
 from viz_app.language import marked, tr
-from viz_app.views.corpus.figures.corpus import AXIS_NAMES, head_scores, shown_cards
+from viz_app.views.corpus.figures.corpus import AXIS_NAMES
 
-DISTANCE, PAIR = "mean_distance", "pair"
 MEASURE_NAMES = {**AXIS_NAMES, DISTANCE: marked("mean distance"), PAIR: marked("weight between the selected words")}
 SYMBOLS: dict[Kind, str] = {"encoder_self": "circle", "decoder_self": "diamond", "cross": "square"}
 HEIGHT = 460
-NOTHING: Mapping[Head, float] = MappingProxyType({})
-
-Point = tuple[Head, float, float]
-
-
-def measures(index: CorpusIndex, card: ScoreCard, pair: Mapping[Head, float] = NOTHING) -> dict[str, float | None]:
-    """Return measures of a head by `MEASURE_NAMES`, with its weight between two words; None where it has none."""
-    distance = None if math.isnan(card.distance) else card.distance
-    return {**head_scores(index, card), DISTANCE: distance, PAIR: pair.get(card.head)}
-
-
-def head_points(
-    index: CorpusIndex,
-    x: str,
-    y: str,
-    kinds: Sequence[Kind] = KINDS,
-    layer: int | None = None,
-    pair: Mapping[Head, float] = NOTHING,
-) -> list[Point]:
-    """Return the heads of some kinds, and of one layer or all, that have both measures, with their values."""
-    points: list[Point] = []
-    for card in shown_cards(index, kinds, layer):
-        values = measures(index, card, pair)
-        across, up = values[x], values[y]
-        if across is not None and up is not None:
-            points.append((card.head, across, up))
-    return points
-
-
-def points_table(points: Sequence[Point]) -> dict[str, list[Any]]:
-    """Return a row for each head, counted from 0."""
-    return {
-        "kind": [head.kind for head, _, _ in points],
-        "layer": [head.layer for head, _, _ in points],
-        "head": [head.head for head, _, _ in points],
-        "x": [across for _, across, _ in points],
-        "y": [up for _, _, up in points],
-    }
 
 
 def scatter_figure(points: Sequence[Point], x: str, y: str, theme: Theme, selected: Head | None = None) -> go.Figure:

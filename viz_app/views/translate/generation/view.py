@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.analysis.generation_rows import mask_predict_rows, rows_table, search_rows, speculative_rows
 from core.analysis.recorded_call import Call
 from core.analysis.weight_tables import lines_table
 from core.capture import Kind
@@ -37,11 +38,7 @@ from viz_app.views.translate.generation.compared_models import (
     searched,
 )
 from viz_app.views.translate.generation.figures import (
-    mask_predict_rows,
     rows_html,
-    rows_table,
-    search_rows,
-    speculative_rows,
 )
 
 HOW_TO_READ = marked("""

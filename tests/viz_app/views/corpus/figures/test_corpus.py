@@ -2,10 +2,10 @@ import json
 
 import pytest
 
+from core.analysis.corpus.head_scores import within
 from core.analysis.corpus.index import IndexedSentence
 from core.translator import Translator
 from viz_app.views.corpus.corpus_examples import clicked, examples_payload
-from viz_app.views.corpus.figures.corpus import within
 from viz_app.views.corpus.figures.corpus_examples import (
     MarkedText,
     ShownExample,

@@ -4,16 +4,13 @@ import math
 from typing import Any
 
 from core.analysis.corpus.behaviours import BEHAVIOURS
+from core.analysis.corpus.head_scores import DISTANCE, PAIR, head_points, points_table
 from core.analysis.corpus.index import CorpusIndex
 from core.analysis.heads.head import Head
 from viz_app.drawing.theme import LIGHT
 from viz_app.views.corpus.figures.scatter import (
-    DISTANCE,
     MEASURE_NAMES,
-    PAIR,
-    head_points,
     marker_head,
-    points_table,
     scatter_figure,
 )
 

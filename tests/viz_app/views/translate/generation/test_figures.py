@@ -6,18 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from core.analysis.generation_rows import (
+    TokenCell,
+    TokenRow,
+    mask_predict_rows,
+    rows_table,
+    search_rows,
+    speculative_rows,
+)
 from core.decoding import Hypothesis, SpeculativeStep
 from core.mask_predict_translation import mask_predict_states
 from core.translator import Translator
 from viz_app.drawing.theme import DARK, LIGHT, Theme
 from viz_app.views.translate.generation.figures import (
-    TokenCell,
-    TokenRow,
-    mask_predict_rows,
     rows_html,
-    rows_table,
-    search_rows,
-    speculative_rows,
 )
 
 
