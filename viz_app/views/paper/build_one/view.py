@@ -9,6 +9,7 @@ import streamlit as st
 from core.analysis.heads.head import Head
 from core.analysis.pictures import Curve, Curves
 from core.capture import KINDS, Kind
+from core.lab import measured
 from core.lab.tasks import MAX_LINES, MIN_SOURCES, Task, own_task
 from core.lab.variants import VARIANTS, Settings
 from viz_app.components.attention_map import attention_map
@@ -28,7 +29,7 @@ from viz_app.views.paper.build_one.lab_run import ANSWERED, COUNTED, STEPS, Choi
 
 PAPER, OWN = "paper", "own"  # in place of a variant, and of a task of `core.lab`
 ROW = 50  # pixels of the maps of a layer
-MOST_POINTS = 300  # of a curve
+MOST_POINTS, MOST_DOTS = 300, 50  # of a curve, and of one whose points are marked
 SIZES = {
     "two": {},
     "one": {"num_layers": 1},
@@ -108,14 +109,21 @@ def about(choice: Choice) -> None:
     if (variant := choice.variant) is None:
         st.caption(tr("The parts of `core/paper.py`, as the paper has them: change one to see what it is for."))
         return
-    st.markdown(
-        tr(
-            "**The paper** ({section}): {says} **Predicted**: {predicted}",
-            section=variant.section,
-            says=tr(variant.says),
-            predicted=tr(variant.predicted),
+    rows = (measured.row_name(choice.task, names, choice.settings) for names in ([], [variant.name]))
+    found = [measured.recorded()[row] for row in rows if row in measured.recorded()]
+    seen = tr("not measured for this task and size.")
+    if len(found) == 2:
+        seen = tr(
+            "{median:.0%} exact answers after {steps} steps ({least:.0%} to {greatest:.0%}; seeds: {seeds}), "
+            "{whole:.0%} with the paper's parts.",
+            whole=found[0].exact[-1].median,
+            steps=measured.STEPS[-1],
+            seeds=found[1].seeds,
+            **found[1].exact[-1]._asdict(),
         )
-    )
+    text = marked("**The paper** ({section}): {says} **Predicted**: {predicted} **Seen**: {seen}")
+    says, predicted = tr(variant.says), tr(variant.predicted)
+    st.markdown(tr(text, section=variant.section, says=says, predicted=predicted, seen=seen))
 
 
 def page() -> None:
@@ -173,7 +181,8 @@ def curves(
     """Draw the losses, or the shares of exact answers, of all trainings."""
     if not steps:
         return
-    shape, scale, most = ("both", "share", 1) if key == "exact" else ("line", "linear", None)
+    scale, most = ("share", 1) if key == "exact" else ("linear", None)
+    shape = "both" if len(steps) < MOST_DOTS else "line"
     lines = [
         Curve(name=name, places=steps, values=own[: len(steps)], color=color, shape=shape)
         for color, (name, own) in enumerate(zip(names, values, strict=True))
