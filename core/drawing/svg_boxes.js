@@ -167,8 +167,17 @@ function shadow(value, box, radius) {
  */
 function grounds({ images }, style, box, radius) {
   const color = paint("fill", style.backgroundColor);
+  const imageOf = (/** @type {string} */ text) => images.get(/^url\("(.*)"\)$/.exec(text)?.[1] ?? "");
   const areas = color && style.maskImage !== "none" ? unmasked(style.maskImage, box) : [box];
-  const drawn = areas.map((area) => rectangle(area, color, radius));
+  const [mask, size, place] = [style.maskImage, style.maskSize, style.maskPosition].map(
+    (each) => layers(each).at(-1) ?? "",
+  );
+  const opaque = imageOf(mask); // the last layer of a mask, after its bands
+  const drawn = areas.map((area) => {
+    if (!opaque) return rectangle(area, color, radius);
+    const pixels = pixelPaths(opaque, ...shownPart(opaque, tileIn(box, size, place), area));
+    return `<path d="${[...pixels.values()].join("")}"${color}${SHARP}/>`;
+  });
   if (style.backgroundImage === "none") return drawn;
   const [sizes, places, repeats, origins] = [
     style.backgroundSize,
@@ -181,20 +190,26 @@ function grounds({ images }, style, box, radius) {
     const isInner = of(origins, layer) === "padding-box";
     const [top, right, bottom, left] = SIDES.map((side) => (isInner ? parseFloat(style[`border${side}Width`]) : 0));
     const inner = { left: box.left + left, top: box.top + top, width: box.width - left - right, height: box.height - top - bottom }; // prettier-ignore
-    const [width, height = "auto"] = of(sizes, layer).split(" ");
-    const [x, y] = of(places, layer).split(" ");
-    const tile = { left: inner.left, top: inner.top, width: inner.width, height: inner.height };
-    if (width !== "auto") tile.width = inPixels(width, inner.width);
-    if (height !== "auto") tile.height = inPixels(height, inner.height);
-    tile.left += x.endsWith("%") ? inPixels(x, inner.width - tile.width) : parseFloat(x);
-    tile.top += y.endsWith("%") ? inPixels(y, inner.height - tile.height) : parseFloat(y);
-    const picture = images.get(/^url\("(.*)"\)$/.exec(image)?.[1] ?? "");
+    const tile = tileIn(inner, of(sizes, layer), of(places, layer));
+    const picture = imageOf(image);
     const isGradient = /^(repeating-)?linear-gradient/.test(image);
     const isOnce = of(repeats, layer) === "no-repeat";
     if (picture) return fills(pixelPaths(picture, ...shownPart(picture, tile, box)));
     return isGradient ? fills(tiles(tile, isOnce ? tile : box).reduce((paths, each) => gradientPaths(image, each, paths), new Map())) : ""; // prettier-ignore
   });
   return [...drawn, ...all.reverse()];
+}
+
+/** What an image with a size and a position covers, in a box. @param {Area} box @param {string} size @param {string} place */
+function tileIn({ left, top, width, height }, size, place) {
+  const [across, down = "auto"] = size.split(" ");
+  const [x, y] = place.split(" ");
+  const tile = { left, top, width, height };
+  if (across !== "auto") tile.width = inPixels(across, width);
+  if (down !== "auto") tile.height = inPixels(down, height);
+  tile.left += x.endsWith("%") ? inPixels(x, width - tile.width) : parseFloat(x);
+  tile.top += y.endsWith("%") ? inPixels(y, height - tile.height) : parseFloat(y);
+  return tile;
 }
 
 /**
@@ -237,14 +252,14 @@ function shownPart({ naturalWidth, naturalHeight }, tile, box) {
 }
 
 /**
- * The parts of a box that all layers of a mask let through: bands across it.
+ * The parts of a box that all gradients of a mask let through: bands across it.
  * @param {string} masks
  * @param {Area} box
  * @returns {Area[]}
  */
 function unmasked(masks, box) {
   let areas = [box];
-  for (const mask of layers(masks)) {
+  for (const mask of layers(masks).filter((each) => !each.startsWith("url"))) {
     const { turn, stripes } = parsed(mask, box);
     const bands = stripes.filter(({ color }) => paint("fill", color));
     const isDown = Math.abs(Math.cos(turn)) > 0.5;

@@ -58,7 +58,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
     grid.append(title, ...buttons[row]);
   });
   // In a style sheet the picture is decoded once for all cells.
-  grid.append(element("style", "maps", `.frame { background-image: url("${data.picture}"), var(--hatch) }`));
+  grid.append(element("style", "maps", `.frame { --picture: url("${data.picture}") }`));
   grid.onkeydown = (event) => moveInRows(buttons, event);
   root.replaceChildren(grid);
   restoreFocus(buttons.flat(), focused); // Tab reaches the grid, arrow keys its cells
@@ -112,7 +112,7 @@ function cellButton(cell, row, column, { rows, columns }, click) {
   node.style.gridArea = `${row + 2} / ${column + 2}`;
   const frame = element("span", "frame");
   const [x, y] = [column / (columns.length - 1 || 1), row / (rows.length - 1 || 1)];
-  frame.style.backgroundPosition = `${100 * x}% ${100 * y}%`;
+  frame.style.setProperty("--place", `${100 * x}% ${100 * y}%`);
   if (cell.title) frame.append(element("span", "strip top", cell.title), element("span", "strip bottom", cell.caption));
   if (cell.mark) {
     Object.assign(frame.style, { borderColor: cell.mark.color, borderStyle: cell.mark.dash });

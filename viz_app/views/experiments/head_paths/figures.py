@@ -3,6 +3,7 @@
 The encoder is on the left of the decoder or, for narrow screens, below it.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from core.analysis.composition.edges import (
@@ -26,11 +27,11 @@ LABEL, COLUMN, ROW, GAP, TOP, BOTTOM = (
     62.0,
     23.0,
     30.0,
-    86.0,
+    100.0,
     42.0,
     16.0,
 )  # pixels: row names, heads, sub-layers, ...
-RADIUS, TRUNK, BOW = 9.5, 32.0, 44.0  # of a node; from the last head to the networks; of the longest curve among these
+RADIUS, TRUNK, BOW = 9.5, 32.0, 76.0  # of a node; from the last head to the networks; of the longest curve among these
 NAMES = {
     "encoder_self": marked("self"),
     "encoder_feed_forward": marked("network"),
@@ -81,18 +82,21 @@ def path_graph(
 ) -> PathGraph:
     """Return the graph of the strongest edges, with numbers rounded to tenths of a pixel.
 
-    On a narrow screen the encoder is below the decoder; the order of nodes and edges stays the same.
+    On a narrow screen the encoder is below the decoder; the order of nodes and edges stays the same. An encoder that no
+    edge touches is left out.
     """
-    places, rows, titles, size = _layout(runs, is_narrow)
     drawn = [each for each in survey.ranked()[:count] if survey.effect(each)][::-1]
     largest = max((abs(survey.effect(each)) for each in drawn), default=1.0)
     used = {end for each in drawn for end in (each.edge.sender, each.edge.receiver)}
+    has_encoder = not used or any(sender_side(end) == "encoder" for end in used)
+    places, rows, titles, size = _layout(runs, STACKS if has_encoder else ("decoder",), is_narrow)
+    bows = _bows([each.edge for each in drawn], places)
     ends = theme.diverging[0], theme.diverging[-1]  # colours of effects below 0 and above
     edges: list[dict[str, Any]] = []
     for each in drawn:
         sender, receiver, which = each.edge
         curve, effect = (
-            _curve(sender, receiver, places[sender], places[receiver], size.y, is_narrow),
+            _curve(sender, receiver, places[sender], places[receiver], bows.get(each.edge), is_narrow),
             survey.effect(each),
         )
         number, title = decimal(effect, 3, sign=True), translated(each.edge.title)
@@ -147,19 +151,19 @@ def _label(node: Node) -> str:
 
 
 def _layout(
-    runs: PairRuns, is_narrow: bool
+    runs: PairRuns, sides: Sequence[Stack], is_narrow: bool
 ) -> tuple[dict[Node, Point], list[tuple[str, Point]], list[tuple[str, Point]], Point]:
-    """Return places of all nodes, later sub-layers higher, names of rows and of sides, and the size."""
-    steps: dict[Stack, list[SubLayerPlace]] = {side: sublayers(runs, side) for side in STACKS}
+    """Return places of the nodes, later sub-layers higher, names of rows and of sides, and the size."""
+    steps: dict[Stack, list[SubLayerPlace]] = {side: sublayers(runs, side) for side in sides}
     longest = max(map(len, steps.values())) + 1  # with the embedding and, in the decoder, the logit
     height = TOP + BOTTOM + ROW * longest
-    if is_narrow:
+    if is_narrow and len(sides) > 1:
         height += TOP + BOTTOM + ROW * len(steps["encoder"])
     places: dict[Node, Point] = {}
     rows: list[tuple[str, Point]] = []
     titles: list[tuple[str, Point]] = []
-    left, bottom, right = LABEL, height - BOTTOM, 0.0
-    for side in STACKS:
+    left, bottom, right = LABEL if is_narrow or "encoder" in sides else 0.0, height - BOTTOM, 0.0
+    for side in sides:
         columns = max(len(nodes_of(runs, place)) for place in steps[side])
         start, trunk = left + RADIUS, left + RADIUS + COLUMN * (columns - 1) + TRUNK
         names = 0.0 if side == "encoder" or is_narrow else trunk + BOW + 2 * RADIUS
@@ -183,14 +187,31 @@ def _layout(
     return places, rows, titles, Point(right, height)
 
 
-def _curve(sender: Node, receiver: Node, start: Point, end: Point, height: float, is_narrow: bool) -> Curve:
+def _bows(edges: list[Edge], places: dict[Node, Point]) -> dict[Edge, float]:
+    """Return how far the edges between networks of a stack bend to the right: the longer, the further."""
+    bows: dict[Edge, float] = {}
+    for side in STACKS:
+        trunk = [
+            each
+            for each in edges
+            if {sender_side(each.sender), sender_side(each.receiver)} == {side}
+            and each.sender.head is None
+            and each.receiver.head is None
+        ]
+        lengths = {each: places[each.sender].y - places[each.receiver].y for each in trunk}
+        for number, each in enumerate(sorted(trunk, key=lengths.__getitem__), start=1):
+            bows[each] = min(BOW * number / len(trunk), 0.6 * lengths[each])
+    return bows
+
+
+def _curve(sender: Node, receiver: Node, start: Point, end: Point, bow: float | None, is_narrow: bool) -> Curve:
     """Return a curve that leaves a sender at its top and enters a receiver from below.
 
-    Between networks it is bent to the right, the further the longer; from the encoder to a decoder at its side it
-    leaves on the right and enters from the left.
+    Between networks of a stack it is bent to the right; from the encoder to a decoder at its side it leaves on the
+    right and enters from the left.
     """
-    if start.x == end.x and sender.head is None and receiver.head is None:
-        aside = start.x + RADIUS + BOW * 4 / 3 * (start.y - end.y) / height
+    if bow is not None:
+        aside = start.x + RADIUS + bow * 4 / 3
         edge = RADIUS * 0.8, RADIUS * 0.6  # of the node, to the right
         one, other = Point(start.x + edge[0], start.y - edge[1]), Point(end.x + edge[0], end.y + edge[1])
         bend = (one.y - other.y) / 4

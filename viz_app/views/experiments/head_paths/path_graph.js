@@ -157,7 +157,8 @@ function edgeNode({ curve, share, color, dash, letter, letterAt, name, selected 
 /** @param {GraphNode} shown @param {number} radius @param {string} place */
 function nodeNode({ at: [x, y], label, name, used, selected }, radius, place) {
   const node = pushButton(`node${used ? " used" : ""}`, name, selected, place);
-  node.append(vector("circle", { cx: x, cy: y, r: radius }), text(label, x, y + 4, "label"));
+  const circle = (/** @type {number} */ r, style = "") => vector("circle", { cx: x, cy: y, r, class: style });
+  node.append(circle(2.5, "dot"), circle(radius), text(label, x, y + 4, "label"));
   return node;
 }
 

@@ -1,6 +1,6 @@
 // @ts-check
-// Heads as lines between two rows of upright words, as in the paper's appendix. In self-attention the words that attend
-// stand above, in cross-attention the source.
+// Heads as lines between two rows of words, which stand upright as in the paper's appendix unless there is room for a
+// line of them. In self-attention the words that attend stand above, in cross-attention the source.
 
 /** @import { AxisData, Head, HeadData, Span } from "../../../../core/drawing/types" */
 /** @import { Component } from "../../../components/streamlit" */
@@ -11,8 +11,8 @@ import { scrolling } from "../../../../core/drawing/scrolling.js";
 import { decodedHead, decodedWeights, lineWeights } from "../../../../core/drawing/weights.js";
 import { component, rootOf } from "../../../components/renderer.js";
 
-const [PITCH, GAP] = [27, 200]; // pixels from word to word, and between the two rows
-const SPREAD = 0.5; // of the pitch that the lines of different heads take
+const GAP = 200; // pixels between the two rows
+const SPREAD = 13.5; // pixels that the lines of different heads take at a word
 const FEW_HEADS = 4; // spread as so many
 
 /**
@@ -24,9 +24,17 @@ const FEW_HEADS = 4; // spread as so many
 
 export default component((/** @type {Component<Data>} */ { data, parentElement }) => {
   const figure = group("figure", data.name);
-  figure.append(...data.panels.map((panel) => panelNode(panel, data.minWeight)));
+  const panels = data.panels.map((panel) => panelNode(panel, data.minWeight));
+  figure.append(...panels.map(({ node }) => node));
   scrolling(figure);
   rootOf(parentElement).replaceChildren(figure);
+  const observer = new ResizeObserver(() => {
+    figure.classList.remove("upright");
+    figure.classList.toggle("upright", figure.scrollWidth > figure.clientWidth);
+    for (const { draw } of panels) draw();
+  });
+  for (const each of [figure, ...panels.map(({ node }) => node)]) observer.observe(each);
+  return () => observer.disconnect();
 });
 
 /** @param {Panel} panel @param {number} minWeight */
@@ -43,12 +51,11 @@ function panelNode(panel, minWeight) {
   const queries = row(panel.predicted?.map((spans) => spans ?? []) ?? panel.query, (index) =>
     panel.queries.includes(index) ? "asked" : panel.queries.length ? "faint" : "",
   );
-  const squares = panel.squares?.map((weights, place) => squareRow(decodedWeights(weights), heads[place], minWeight));
-  const keys = [...(squares ?? []), row(panel.key, () => "")];
-  if (panel.isCross) keys.reverse();
-  const lines = picture(panel, heads, all);
-  node.append(names, ...(panel.isCross ? [...keys, lines, queries] : [queries, lines, ...keys]));
-  return node;
+  const keys = row(panel.key, () => "");
+  panel.squares?.forEach((weights, place) => addSquares(keys, decodedWeights(weights), heads[place], minWeight));
+  const lines = vector("svg", { height: GAP, "aria-hidden": "true" });
+  node.append(names, ...(panel.isCross ? [keys, lines, queries] : [queries, lines, keys]));
+  return { node, draw: () => drawLines(lines, panel.isCross, queries, keys, heads, all) };
 }
 
 /** @param {Span[][]} words @param {(index: number) => string} style */
@@ -56,9 +63,11 @@ function row(words, style) {
   const node = element("div", "words");
   node.append(
     ...words.map((spans, index) => {
+      const column = element("div", "column");
       const word = element("span", `word ${style(index)}`.trim());
       word.append(...spelled(spans));
-      return word;
+      column.append(word);
+      return column;
     }),
   );
   return node;
@@ -66,35 +75,37 @@ function row(words, style) {
 
 /**
  * A head's square at each word, its weight as opacity.
+ * @param {HTMLElement} words
  * @param {Float32Array} weights
  * @param {Head} head
  * @param {number} minWeight
  */
-function squareRow(weights, { color }, minWeight) {
-  const node = element("div", "squares");
-  for (const weight of weights) {
+function addSquares({ children }, weights, { color }, minWeight) {
+  weights.forEach((weight, index) => {
     const square = element("i");
     if (weight >= minWeight) Object.assign(square.style, { background: color, opacity: Math.min(1, weight) });
-    node.append(square);
-  }
-  return node;
+    children[index].lastElementChild?.before(square);
+  });
 }
 
 /**
- * @param {Panel} panel
+ * @param {SVGElement} svg
+ * @param {boolean} isCross
+ * @param {HTMLElement} queries
+ * @param {HTMLElement} keys
  * @param {Head[]} heads
  * @param {{ query: number, key: number, weight: number }[][]} all Lines by head.
  */
-function picture({ query, key, isCross }, heads, all) {
-  const width = PITCH * Math.max(query.length, key.length);
-  const svg = vector("svg", { width, height: GAP, "aria-hidden": "true" });
-  heads.forEach(({ color, dash }, place) => {
-    const shift = ((place - (heads.length - 1) / 2) * PITCH * SPREAD) / Math.max(heads.length, FEW_HEADS);
-    const at = (/** @type {number} */ index) => PITCH * (index + 0.5) + shift;
-    for (const { query: from, key: to, weight } of all[place]) {
-      const [above, below] = isCross ? [to, from] : [from, to];
-      svg.append(weightLine(`M${at(above)} 0L${at(below)} ${GAP}`, weight, color, dash));
-    }
+function drawLines(svg, isCross, queries, keys, heads, all) {
+  const [from, to] = [queries, keys].map((words) =>
+    [...words.children].map((word) => word instanceof HTMLElement && word.offsetLeft + word.offsetWidth / 2),
+  );
+  const lines = heads.flatMap(({ color, dash }, place) => {
+    const shift = ((place - (heads.length - 1) / 2) * SPREAD) / Math.max(heads.length, FEW_HEADS);
+    return all[place].map(({ query, key, weight }) => {
+      const [above, below] = isCross ? [to[key], from[query]] : [from[query], to[key]];
+      return weightLine(`M${Number(above) + shift} 0L${Number(below) + shift} ${GAP}`, weight, color, dash);
+    });
   });
-  return svg;
+  svg.replaceChildren(...lines);
 }

@@ -50,14 +50,14 @@ EXAMPLE = "A brown dog runs across the grass.\nWhere is the station?\tWo ist der
 
 
 def options(**first: Any) -> dict[str, Any]:
-    """Return the options of a table with these columns first, and those of the line and its texts last."""
+    """Return the options of a table with these columns first, and those of the line and its texts after them."""
     columns = {
         **first,
         "line": st.column_config.NumberColumn(tr("Line"), width=60),
         "source": st.column_config.TextColumn(tr("Source"), width="medium"),
         "translation": st.column_config.TextColumn(tr("Translation"), width="medium"),
     }
-    return {"height": 560, "row_height": 66, "columns": columns}  # so high that texts wrap
+    return {"height": 560, "row_height": 78, "columns": columns}  # so high that texts wrap
 
 
 FORM = LinesForm(
@@ -147,8 +147,10 @@ def sentences(scored: ScoredFile) -> None:
     columns = options(
         signs=st.column_config.TextColumn(tr("Signs"), width=150),
         words=st.column_config.TextColumn(tr("Words"), width=120),
-        **{name: number_column(tr(NAMES[name]), 2, width=110, help=tr(ABOUT_SIGNS[name])) for name in values},
     )
+    columns["columns"] |= {
+        name: number_column(tr(NAMES[name]), 2, width=110, help=tr(ABOUT_SIGNS[name])) for name in values
+    }
     scored.table(shown, "signed_sentences", lambda row: scored.open_line(lines[row], by), note, **columns)
     signed = Call("signed", sign_file, (python_code.translator(scored.models[0]), lines_call(scored))).returning(
         scored.signed

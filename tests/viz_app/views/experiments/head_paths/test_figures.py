@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.analysis.composition.edges import Node
+from core.analysis.composition.edges import Node, sender_side
 from core.analysis.composition.replacement import Replacement, record_replacement
 from core.analysis.composition.survey import Survey, survey
 from core.translator import Translator
@@ -73,6 +73,15 @@ def test_the_strongest_edges_are_drawn_thickest_last(run: Replacement, found: Su
     unmeasured = path_graph(run.runs, Survey(found.edges), 5, LIGHT)
     assert all(edge["name"].endswith(", estimated") for edge in unmeasured.data["edges"])
     assert not path_graph(run.runs, Survey(), 5, LIGHT).edges
+
+
+def test_an_encoder_without_edges_takes_no_room(run: Replacement, found: Survey) -> None:
+    inner = [each for each in found.edges if {sender_side(end) for end in each.edge[:2]} == {"decoder"}]
+    for is_narrow in (False, True):
+        both, one = (path_graph(run.runs, each, 30, LIGHT, is_narrow=is_narrow) for each in (found, Survey(inner)))
+        assert [title for title, *_ in one.data["titles"]] == ["Decoder"]
+        assert one.data["size"][is_narrow] < both.data["size"][is_narrow]
+        assert {sender_side(node) for node in places_of(one)} == {"decoder"}
 
 
 def test_clicks_name_nodes_and_edges(run: Replacement, found: Survey) -> None:
