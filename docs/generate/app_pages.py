@@ -13,6 +13,7 @@ from core.analysis.declaration import Analysis
 from viz_app.language import marked
 from viz_app.language.checks import value_names
 from viz_app.page_list import PAGES, script_of
+from viz_app.session import address
 
 PAGE_VIEWS = {page.title: page.views for page in PAGES}
 TEXTS = ("HOW_TO_READ", "ABOUT")  # beginnings of the names of a page's texts for its readers
@@ -80,7 +81,7 @@ def _parts(root: Path, module: str) -> Iterator[str]:
 def _constants(root: Path, module: str) -> dict[str, Any]:
     """Return the constants of a module without importing it, as a page draws itself when it is imported."""
     path = root.joinpath(*module.split(".")).with_suffix(".py")
-    names: dict[str, Any] = {marked.__name__: marked}
+    names: dict[str, Any] = {marked.__name__: marked, "address": address}
     for node in ast.parse(path.read_text("utf-8")).body if path.exists() else []:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("viz_app."):
             wanted = {alias.name for alias in node.names if alias.name.isupper()}
