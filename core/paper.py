@@ -6,8 +6,8 @@ nothing is fused, cached or switched on: `core/model` is the fast one, and the t
     python paper.py    trains two layers to write digits in reverse order, and shows what they learned
 
 Where the paper leaves a choice, or the shipped checkpoints depart from it, a comment says so.
-
-Shapes: B batch, S source length, T target length, Q queries, K keys, H heads, D d_model, E head width, V vocabulary.
+Shapes: B batch, S source length, T target length, L length (S or T), Q queries, K keys, H heads, D d_model, F d_ff,
+E head width, V vocabulary.
 """
 
 import math
@@ -167,7 +167,7 @@ class FeedForward(nn.Module):
         self.outer = nn.Linear(d_ff, d_model)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, L, D] -> [B, L, D]."""
+        """[B, L, D] -> [B, L, D], by way of [B, L, F]."""
         return self.outer(self.inner(x).relu())
 
 

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from core.drawing.drawing_data import KIND_NAMES, KIND_TEXTS, TITLES
 from core.drawing.figure1 import model_facts
+from core.drawing.paper_parts import paper_code
 from core.files.bundle import bundled_script, bundled_style
 from core.files.shipped_files import shipped_checkpoint
 from core.files.strict_json import json_text
@@ -109,6 +110,7 @@ def page_data(files: dict[str, Path], kernel: bytes) -> dict[str, Any]:
             }
             for name, path in files.items()
         ],
+        "code": paper_code(),
         "kernel": base64.b64encode(kernel).decode(),
         "worker": bundled_script(HERE / "worker.js"),
         "kinds": {

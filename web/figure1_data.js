@@ -9,7 +9,7 @@ import { isSpecial, labels } from "./labels.js";
 
 const [STEPS, MASKED, MAX_CELL] = [254, 255, 48]; // as there
 
-/** @param {Explanation} explanation @returns {Omit<Figure1Data, "model" | "scale">} */
+/** @param {Explanation} explanation @returns {Omit<Figure1Data, "model" | "code" | "scale">} */
 export function figure1Data({ source, fed, predicted, alternatives, weights }) {
   const maps = (/** @type {HeadWeights[]} */ layers, /** @type {number} */ numKeys) => ({
     rows: Math.min(layers[0][0].length, MAX_CELL),

@@ -4,7 +4,7 @@
 /** @import { Answer, Predicted } from "./worker.js" */
 /** @import { KindData, Selection } from "../core/drawing/head_explorer.js" */
 /** @import { Texts } from "../core/drawing/texts.js" */
-/** @import { Figure1Model } from "../core/drawing/types" */
+/** @import { Figure1Code, Figure1Model } from "../core/drawing/types" */
 
 import { element, meter, spelled } from "../core/drawing/dom.js";
 import { drawFigureOfHeads } from "../core/drawing/figure1_heads.js";
@@ -23,6 +23,7 @@ import { setTexts, tr } from "../core/drawing/texts.js";
  *
  * @typedef {object} Data See build.py.
  * @property {Model[]} models The first opens first.
+ * @property {Figure1Code} code
  * @property {string} kernel In base64.
  * @property {string} worker
  * @property {Record<string, { name: string, text: string, titles: [string, string] }>} kinds
@@ -185,7 +186,7 @@ function drawFigure(answer) {
   figure1?.disconnect();
   const place = element("div");
   figure.replaceChildren(element("h2", "", tr("The model, and this sentence in it")), place);
-  figure1 = drawFigureOfHeads(place, { ...answer.figure1, model: model().facts }, (head) => {
+  figure1 = drawFigureOfHeads(place, { ...answer.figure1, model: model().facts, code: data.code }, (head) => {
     selection = { ...selection, ...head, words: [] };
     explorer?.select(selection);
     heads.scrollIntoView({ behavior: "smooth" });

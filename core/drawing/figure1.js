@@ -6,6 +6,7 @@
 /** @import { Figure1Data, Figure1Drawing, Figure1Events, Stack } from "./types" */
 
 import { act, element, focusedIn, isPlainClick, vector } from "./dom.js";
+import { codePanel } from "./figure1_code.js";
 import { nextStop } from "./figure1_keys.js";
 import { addressOf, partOf } from "./figure1_links.js";
 import { layoutFigure } from "./figure1_layout.js";
@@ -44,7 +45,9 @@ const LEAST = 240; // pixels; in a narrower place the drawing sticks out
  * @property {Record<Stack, Set<number>>} open
  * @property {Map<string, string>} pictures Of the heads, by kind, layer and head.
  * @property {string} stop Key of the part that Tab reaches.
+ * @property {string} part Key or name of the part whose lines are shown; "": none yet.
  * @property {number} width
+ * @property {ReturnType<typeof codePanel>} [code]
  */
 
 /**
@@ -71,9 +74,11 @@ export function drawFigure1(container, data, chosen = {}, events = {}) {
     },
     pictures: new Map(),
     stop: hadFocus,
+    part: chosen.part ?? "",
     width: 0,
   };
-  container.replaceChildren(state.root);
+  state.code = codePanel(state, chosen.part !== undefined, () => show(state));
+  container.replaceChildren(state.root, state.code.node);
   draw(state, container.clientWidth);
   if (hadFocus) focus(state, hadFocus);
   const font = fontOf(state.root);
@@ -92,6 +97,7 @@ export function drawFigure1(container, data, chosen = {}, events = {}) {
       step: state.step,
       source: state.source,
       open: { encoder: [...state.open.encoder], decoder: [...state.open.decoder] },
+      part: state.code?.node.open ? state.part : undefined,
     }),
     disconnect: () => observer.disconnect(),
   };
@@ -140,15 +146,16 @@ function drawn(state, item) {
   const { type, part, side, index, stack, layer, kind, head } = item;
   const key = [type, part?.link, part?.name, stack, side, index, layer, kind, head].join(" ");
   let node = figure(state, item);
-  const link = part && state.data.links?.[part.link];
-  if (type === "option" || (part && link)) {
+  if (type === "option" || part) {
     const anchor = vector("a", { class: "part" });
     if (part) anchor.setAttribute("aria-label", part.name);
     if (part) anchor.append(vector("title", {}, part.name));
     anchor.append(node);
-    anchor.onclick = (event) => follow(state, anchor, event);
+    if (addressOf(state.data, part ?? { link: "other", name: "" }, 0, 0))
+      anchor.onclick = (event) => follow(state, anchor, key, event);
+    else act(anchor, () => state.code?.choose(key));
     node = anchor;
-  } else if (part) node.append(vector("title", {}, part.name));
+  }
   if (type === "fold") act(node, () => toggle(state, /** @type {Stack} */ (stack), /** @type {number} */ (layer)));
   if (type === "word") act(node, () => pick(state, item));
   node.setAttribute("data-key", key);
@@ -208,12 +215,14 @@ function pick(state, { side, index = 0 }) {
   else choose(state, { source: index === state.source ? -1 : index }, true);
 }
 
-/** @param {State} state @param {SVGAElement} anchor @param {MouseEvent} event */
-function follow(state, anchor, event) {
+/** @param {State} state @param {SVGAElement} anchor @param {string} key @param {MouseEvent} event */
+function follow({ code, events }, anchor, key, event) {
   const address = anchor.getAttribute("href");
-  if (!address || !isPlainClick(event) || !state.events.onFollow) return;
+  const isAsked = code?.node.open || !address; // for its lines
+  if (!isPlainClick(event) || (!isAsked && !events.onFollow)) return;
   event.preventDefault();
-  state.events.onFollow(address);
+  if (isAsked) code?.choose(key);
+  else events.onFollow?.(address);
 }
 
 /**
@@ -222,8 +231,10 @@ function follow(state, anchor, event) {
  */
 function show(state) {
   const { data, step, source } = state;
+  const explained = state.code?.show();
   for (const { item, node } of state.drawn) {
     const { type, kind, index = 0, side } = item;
+    if (node instanceof SVGAElement) node.classList.toggle("explained", node === explained);
     if (type === "map") {
       const isEncoder = kind === "encoder_self";
       const key = kind === "decoder_self" ? data.fed.length : data.source.length;

@@ -8,6 +8,7 @@ import numpy as np
 
 from core.capture import AttentionMap
 from core.drawing.drawing_data import MAX_CELL, label_spans, reduced, spoken
+from core.drawing.paper_parts import paper_code
 from core.model.config import HeadShape, TransformerConfig
 from core.model.pass_size import numbers_per_pair
 from core.results import Explanation
@@ -40,6 +41,7 @@ def figure1_data(explanation: Explanation, config: TransformerConfig) -> dict[st
         )
     return {
         "model": model_facts(config),
+        "code": paper_code(),
         "source": _words(explanation.source_tokens),
         "fed": _words(explanation.fed_tokens),
         "predicted": _words(explanation.predicted_tokens),

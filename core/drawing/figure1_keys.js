@@ -37,7 +37,8 @@ export function nextStop(parts, from, key) {
 }
 
 /** The middle of a part, and half of its sides. @param {Item} item */
-function area({ type, x, y, width = 0, height = 0, anchor }) {
+function area({ type, look, x, y, width = 0, height = 0, anchor }) {
+  if (look === "attention") height = TEXT.height; // its title: the heads are parts of their own
   if (type === "circle") return { x, y, wide: width / 2, high: width / 2 };
   if (type !== "text") return { x: x + width / 2, y: y + height / 2, wide: width / 2, high: height / 2 };
   const shift = anchor === "start" ? 1 : anchor === "end" ? -1 : 0;

@@ -82,17 +82,13 @@ function openLayer(pile, layer, setting) {
   const [narrow, wide] = [data.model.dModel, dFf].map((each) => decimal(each, 0));
   const sizes = `${narrow} \u2192 ${wide} \u2192 ${narrow}`;
   subLayer(pile, layer, setting, "feed_forward", () =>
-    box(pile, 24, "feed", tr("Feed-forward"), sizes, stepPart(pile, layer, "feed_forward-hidden"), room(pile)[1]),
+    box(pile, 24, "feed", tr("Feed-forward"), sizes, subPart(pile, layer, "feed_forward"), room(pile)[1]),
   );
 }
 
-/**
- * @param {Column} pile
- * @param {number} layer
- * @param {string} at Name of the step on the page Step by step.
- */
-function stepPart({ stack }, layer, at) {
-  return { link: `${stack}.step`, values: { stack, layer: layer + 1, at } };
+/** @param {Column} pile @param {number} layer @param {string} link @param {Kind | "feed_forward"} [kind] */
+function subPart({ stack }, layer, link, kind = "feed_forward") {
+  return { link, values: { stack, layer: layer + 1, kind } };
 }
 
 /**
@@ -109,15 +105,7 @@ function subLayer(pile, layer, { data }, name, draw) {
   const start = pile.top - (isPost ? 1 : 0);
   const norm = () => {
     const text = isPost ? tr("Add & {norm}", { norm: normName(data) }) : normName(data);
-    return box(
-      pile,
-      18,
-      "norm",
-      text,
-      "",
-      stepPart(pile, layer, `${name}-${isPost ? "residual" : "norm"}`),
-      room(pile)[1],
-    );
+    return box(pile, 18, "norm", text, "", subPart(pile, layer, isPost ? "residual" : "norm", name), room(pile)[1]);
   };
   flow(pile, 8);
   if (!isPost) {
@@ -129,7 +117,7 @@ function subLayer(pile, layer, { data }, name, draw) {
   let end = { x: middle + (outer * room(pile)[1]) / 2, y: pile.top - 9 };
   if (isPost) norm();
   else {
-    const part = { ...stepPart(pile, layer, `${name}-residual`), name: tr("Add") };
+    const part = { ...subPart(pile, layer, "residual", name), name: tr("Add") };
     end = { x: middle + outer * 8, y: pile.top - 8 };
     pile.items.push({ type: "circle", x: middle, y: end.y, width: 16, look: "plus", part });
     pile.top -= 16;
@@ -169,7 +157,9 @@ function attention(pile, layer, { data }, kind) {
   const height = LARGE.title + rows * (side + LARGE.gap) + LARGE.pad - 2;
   pile.top -= height;
   const note = fitting(pile, text, `${heads} \u00d7 ${dK}`, width);
-  pile.items.push({ type: "box", x, y: pile.top, width, height, look: "attention", text, note });
+  const links = { encoder_self: "attention", decoder_self: "mask", cross: "cross" };
+  const part = { ...subPart(pile, layer, links[kind], kind), name: text };
+  pile.items.push({ type: "box", x, y: pile.top, width, height, look: "attention", text, note, part });
   const start = x + (width - across * (side + LARGE.gap) + LARGE.gap) / 2;
   for (let head = 0; head < drawn; head++) {
     const [row, column] = [Math.floor(head / across), head % across];

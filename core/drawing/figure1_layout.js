@@ -141,6 +141,7 @@ function memory(encoder, decoder, bus, narrow) {
       anchor: "start",
       look: "note",
       text: memoryText(encoder, bus, narrow),
+      part: { link: "memory", name: tr("memory: keys and values"), values: { stack: "encoder" } },
     },
   ];
 }
@@ -176,7 +177,7 @@ function inputs(pile, { data }) {
   flow(pile, 10);
   const size = `${decimal(model.vocabulary[isEncoder ? 0 : 1], 0)} \u00d7 ${decimal(model.dModel, 0)}`;
   const name = isEncoder ? tr("Input embedding") : tr("Output embedding");
-  box(pile, 24, "embedding", name, size, { link: "embedding" }, 236);
+  box(pile, 24, "embedding", name, size, { link: "embedding", values: { stack: pile.stack } }, 236);
   if (model.positions !== "relative") positions(pile, data);
   if (model.embeddingNorm) {
     flow(pile, 10);
@@ -187,10 +188,10 @@ function inputs(pile, { data }) {
 
 /** @param {Column} pile @param {Figure1Data} data */
 function positions(pile, { model }) {
-  const { middle, outer } = pile;
+  const { middle, outer, stack } = pile;
   const isLearned = model.positions === "learned";
   const name = isLearned ? tr("Learned positions") : tr("Positional encoding");
-  const part = { link: "positions", name };
+  const part = { link: "positions", name, values: { stack } };
   flow(pile, 9);
   const y = pile.top - 8;
   const wave = middle + outer * 44;
@@ -222,15 +223,12 @@ function positions(pile, { model }) {
  */
 function outputs(pile, { data }) {
   const { model } = data;
-  const step = (/** @type {string} */ at) => ({
-    link: "decoder.step",
-    values: { stack: "decoder", layer: model.decoder.layers, at },
-  });
+  const part = (/** @type {string} */ link) => ({ link, values: { stack: "decoder", layer: model.decoder.layers } });
   const size = `${decimal(model.dModel, 0)} \u2192 ${decimal(model.vocabulary[1], 0)}`;
   flow(pile, 10);
-  box(pile, 24, "linear", tr("Linear"), size, step("output-logits"), 236);
+  box(pile, 24, "linear", tr("Linear"), size, part("logits"), 236);
   flow(pile, 9);
-  box(pile, 24, "softmax", tr("Softmax"), "", step("output-softmax"), 236);
+  box(pile, 24, "softmax", tr("Softmax"), "", part("softmax"), 236);
   flow(pile, 9);
   const most = Math.max(...data.options.map((each) => each.length));
   pile.top -= most * LINE.option + 2;

@@ -11,7 +11,13 @@ export function partOf(data, item, step) {
   if (!shown) return undefined;
   const text = shown.spans.map(([each]) => each).join("");
   const name = `${text}, ${shown.probability}`;
-  return { link: shown.predicted ? "predicted" : "other", name, values: { piece: shown.token } };
+  const values = { piece: shown.token, layer: data.model.decoder.layers };
+  return { link: shown.predicted ? "predicted" : "other", name, values };
+}
+
+/** @param {Figure1Part | undefined} part */
+export function isInEncoder(part) {
+  return part?.values?.stack === "encoder" || part?.values?.kind === "encoder_self";
 }
 
 /**
@@ -20,15 +26,16 @@ export function partOf(data, item, step) {
  * @param {Figure1Part | undefined} part
  * @param {number} step
  * @param {number} source -1: no token of the source is chosen.
+ * @param {string} [link] Of several that the part has.
  * @returns {string} "" if there is none.
  */
-export function addressOf(data, part, step, source) {
-  const template = part && data.links?.[part.link];
+export function addressOf(data, part, step, source, link = part?.link ?? "") {
+  const template = data.links?.[link] ?? data.links?.[`${link}.step`];
   if (!template) return "";
-  const { kind, stack } = part.values ?? {};
-  const isEncoder = stack === "encoder" || kind === "encoder_self";
+  const isEncoder = isInEncoder(part);
   const token = isEncoder ? data.tokens?.source[source] : data.tokens?.target[step];
-  const values = { ...token, ...part.values };
+  /** @type {Record<string, string | number>} */
+  const values = { stack: isEncoder ? "encoder" : "decoder", layer: 1, head: 1, ...token, ...part?.values };
   const filled = template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? ""));
   return filled.replace(/[?&][^=&?]+=(?=&|$)/g, (each) => (each.startsWith("?") ? "?" : "")).replace("?&", "?");
 }

@@ -140,7 +140,8 @@ export function map(kind, layer, head, x, y, size) {
     decoder_self: tr("L{layer} H{head}, self-attention of the decoder", { layer: layer + 1, head: head + 1 }),
     cross: tr("L{layer} H{head}, cross-attention", { layer: layer + 1, head: head + 1 }),
   };
-  const part = { link: "head", name: texts[kind], values: { kind, layer: layer + 1, head: head + 1 } };
+  const stack = kind === "encoder_self" ? "encoder" : "decoder";
+  const part = { link: "head", name: texts[kind], values: { stack, kind, layer: layer + 1, head: head + 1 } };
   return { type: "map", x, y, width: size, height: size, kind, layer, head, part };
 }
 

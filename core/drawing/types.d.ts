@@ -156,8 +156,17 @@ export interface Figure1Maps {
   layers: string[];
 }
 
+/** The lines of core/paper.py, see `paper_code` in paper_parts.py. */
+export interface Figure1Code {
+  /** By the `link` of parts of the figure. */
+  parts: Record<string, { code: string; section: string }>;
+  /** By the names of functions and classes, with what the letters of shapes are, and the first part that it is. */
+  sources: Record<string, { lines: string; shapes: Record<string, string>; part: string }>;
+}
+
 export interface Figure1Data {
   model: Figure1Model;
+  code: Figure1Code;
   source: Figure1Word[];
   fed: Figure1Word[];
   predicted: Figure1Word[];
@@ -190,11 +199,15 @@ export interface Figure1Chosen {
   source: number;
   /** Layers that are drawn with all sub-layers. */
   open: Record<Stack, number[]>;
+  /** Part whose lines are shown, by its name or its place in the drawing; "": none yet; undefined: no lines are shown. */
+  part?: string;
 }
 
 export interface Figure1Events {
   onChoose?(chosen: { step: number; source: number }, change: { step?: number; source?: number }): void;
   onOpen?(open: Record<Stack, number[]>): void;
+  /** The lines of another part are shown, or none any more. */
+  onCode?(name: string | undefined): void;
   /** A link was clicked, without a key that opens another window; without this handler the browser follows it. */
   onFollow?(address: string): void;
 }

@@ -18,6 +18,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from notebooks import CODE, NOTEBOOKS, Cell, cells_of
+from paper_code import with_paper_code
 from reference import REFERENCE, module_pages
 from reference_pages import ReferencePages, is_reference
 
@@ -111,6 +112,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         markdown = OWN_PAGE.sub(lambda match: f"]({match[1].lower()}.md", markdown)
     if folder in ("", "pages"):
         markdown = re.sub(REPOSITORY % (1 + bool(folder)), r"\1 (`\2`)", markdown)
+    if page.file.src_uri == "paper.md":
+        markdown = with_paper_code(markdown)
     if page.file.src_uri == "architecture.md":
         markdown = with_picture(ROOT, markdown)
     if page.file.src_uri == "index.md":

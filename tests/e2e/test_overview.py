@@ -81,6 +81,21 @@ def test_layers_fold_and_all_have_their_sub_layers(page: Page, app: str) -> None
     expect(page.get_by_role("button", name="Layer 1: all sub-layers").first).to_be_focused()
 
 
+def test_a_part_shows_its_lines_whose_names_lead_to_other_parts(page: Page, app: str) -> None:
+    open_page(page, f"{app}/{ADDRESS}&part=embedding")
+    lines, selected = page.locator(".code pre"), page.locator(".figure1 .explained")
+    expect(lines).to_contain_text("class Embedding(nn.Module)")
+    expect(selected).to_have_attribute("aria-label", re.compile("Input embedding"))
+    expect(selected).to_be_in_viewport()
+    page.locator(".figure1 .box.attention").last.click()
+    expect(lines).to_contain_text("class MultiHeadAttention(nn.Module)")
+    lines.get_by_role("button", name="scaled_dot_product_attention").click()
+    expect(selected).to_have_attribute("aria-label", re.compile("H1, cross-attention"))
+    expect(page).to_have_url(re.compile("part=head"))
+    page.locator(".code").get_by_role("link", name="Step by step").click()
+    expect(page).to_have_url(re.compile("/step_through.*at=cross-scores"))
+
+
 def test_on_paper_are_the_sentence_and_the_figure_on_one_page(page: Page, app: str) -> None:
     open_page(page, f"{app}/{ADDRESS}")
     (paper,) = PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True))).pages

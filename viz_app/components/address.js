@@ -1,7 +1,7 @@
 // @ts-check
 // The address of the page: state that only the browser keeps, and links.
 
-/** @type {Map<string, { value: number | null, about: unknown }>} */
+/** @type {Map<string, { value: number | string | null, about: unknown }>} */
 const kept = new Map();
 
 /**
@@ -16,13 +16,13 @@ const kept = new Map();
 export function restored(name, least, most, about) {
   const last = kept.get(name);
   const text = new URLSearchParams(window.location.search).get(name);
-  const value = text !== null ? Number(text) : last?.about === about ? last?.value : null;
-  return value != null && Number.isInteger(value) && value >= least && value <= most ? value : undefined;
+  const value = Number(text ?? (last?.about === about ? last?.value : undefined) ?? NaN);
+  return Number.isInteger(value) && value >= least && value <= most ? value : undefined;
 }
 
 /**
  * @param {string} name
- * @param {number | null} value null: remove it.
+ * @param {number | string | null} value null: remove it.
  * @param {unknown} [about]
  */
 export function keep(name, value, about) {

@@ -77,6 +77,7 @@ LABELS: Field[list[Any]] = Field("labels", several(TEXT), [])
 COMPARE = Field("compare", SWITCH, False)
 MASS = Field("mass", NUMBER, 1.0)
 STEP = Field("step", INTEGER, 0)
+PART = _text("part", "")  # of Figure 1, whose code is shown
 OUTPUT = _same("output", "whole", "selected")
 JUDGED_BY = _one_of("judged_by", sentence=marked("Sentence"), sample=marked("Sample"))
 SCORED_SAMPLE = _text("scored_sample", "")

@@ -90,7 +90,9 @@ def _of_data(data: Any) -> Iterator[str]:
         case str() if " " in data and not data.startswith(("data:", "rgb")):
             yield from _of_markup(data)
         case dict():
-            yield from (found for name, each in data.items() if name != "texts" for found in _of_data(each))
+            yield from (
+                found for name, each in data.items() if name not in ("texts", "sources") for found in _of_data(each)
+            )
         case list():
             yield from (found for each in data for found in _of_data(each))
         case _:

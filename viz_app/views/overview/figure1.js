@@ -12,6 +12,7 @@ import { listen, select } from "../../components/linked_words.js";
 import { component, rootOf } from "../../components/renderer.js";
 
 const STEP = "step"; // of the address, counted from 1
+const PART = "part"; // whose lines of code are shown
 
 /**
  * @typedef {Figure1Data & {
@@ -20,7 +21,7 @@ const STEP = "step"; // of the address, counted from 1
  *   first: number,
  * }} Data See `figure1_payload`; the name of each token's word, the selected ones, and the step that is shown first.
  *
- * @typedef {{ about: string, selected: string, chosen: Figure1Chosen | undefined }} Last
+ * @typedef {{ about: string, selected: string, chosen: Figure1Chosen | undefined, part?: string }} Last
  */
 
 /** @type {WeakMap<HTMLElement, Last>} */
@@ -43,11 +44,17 @@ export default component((/** @type {Component<Data>} */ { data, parentElement }
     },
     onOpen: () => show(),
     onFollow: openAddress,
+    onCode: (name) => {
+      const last = drawn.get(root);
+      if (last) last.part = name;
+      show();
+    },
   });
   const show = () => {
     const now = drawing.chosen();
     const last = drawn.get(root);
     if (last) last.chosen = now;
+    keep(PART, last?.part || null);
     keep(STEP, now.step === data.first ? null : now.step + 1, aboutOf(data)); // the first is not in the address
     showControls(bar, data, drawing);
   };
@@ -76,13 +83,15 @@ function firstChosen(root, data) {
   const last = drawn.get(root);
   const isSame = last?.about === about;
   const chosen = isSame ? last.chosen : undefined;
-  drawn.set(root, { about, selected, chosen });
+  const named = last ? last.part : (new URLSearchParams(window.location.search).get(PART) ?? undefined);
+  const part = last?.chosen?.part ?? named;
+  drawn.set(root, { about, selected, chosen, part: named });
   if (chosen && last?.selected === selected) return chosen;
   const target = data.words.target.findIndex((word) => data.selected.includes(word));
   const source = data.words.source.findIndex((word) => data.selected.includes(word));
   const before = chosen?.step ?? (restored(STEP, 1, data.predicted.length, about) ?? data.first + 1) - 1;
   const isIn = data.selected.includes(data.words.target[before]);
-  return { step: target < 0 || isIn ? before : target, source, open: chosen?.open };
+  return { step: target < 0 || isIn ? before : target, source, open: chosen?.open, part };
 }
 
 /** @param {Data} data @param {Figure1Drawing} drawing @param {() => void} show */

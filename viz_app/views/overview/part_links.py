@@ -1,30 +1,30 @@
 """Addresses of the pages that explain the parts of Figure 1."""
 
+from core.drawing.paper_parts import PARTS
 from viz_app.page_list import VIEWS, ModelKind
 from viz_app.session import address, step_place
 from viz_app.session.fields import page_address
 
-_STEP = {
+_TOKEN = {
     step_place.STACK.key: "{stack}",
     step_place.LAYER.key: "L{layer}",
-    step_place.HEAD.key: "H1",
-    step_place.STEP.key: "{at}",
+    step_place.HEAD.key: "H{head}",
     step_place.TOKEN.key: "{followed}",
 }
 # By the `link` of a part: a page and its settings, with what the part and the chosen token say in place of names in
-# braces, see `Figure1Part` and `tokens` in types.d.ts.
+# braces, see `Figure1Part` and `tokens` in types.d.ts. Parts without a page of their own have their step alone.
 TARGETS: dict[str, tuple[str, dict[str, str]]] = {
+    **{f"{part.name}.step": ("step_through", {**_TOKEN, step_place.STEP.key: part.step}) for part in PARTS},
     "head": (
         "heads",
         {address.KIND.key: "{kind}", "heads_{kind}": "L{layer} H{head}", address.WORD.key: "{word}"},
     ),
-    "encoder.step": ("step_through", _STEP),
-    "decoder.step": ("step_through", _STEP),
     "encoder.layer": ("lens", {address.ENCODER_LEVEL.key: "{layer}"}),
     "decoder.layer": ("lens", {address.CELL.key: "{row}.{layer}"}),
     "embedding": ("positions", {}),
     "positions": ("positions", {}),
     "predicted": ("translate", {address.TOKEN.key: "{row}"}),
+    "section": ("sections", {}),
     "other": ("contrast", {address.TOKEN.key: "{row}", address.RATHER_THAN.key: "{piece}"}),
 }
 

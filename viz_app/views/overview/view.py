@@ -23,7 +23,8 @@ Choose a **decoding step** with the slider, or click a word of the translation: 
 Click a word of the source to see which heads attend to it. The arrow beside a layer shows its sub-layers.
 
 **Every part is a link** to the page that explains it, for the same layer, head and word. With the keyboard, arrow keys
-lead from part to part, and Enter opens.
+lead from part to part, and Enter opens. While **Code of a part** is open, below the figure, a part shows its lines of
+the paper's Transformer in one file instead, with the shapes of this model and sentence.
 """)
 
 

@@ -61,7 +61,7 @@ def test_a_parser_has_the_links_that_fit(start: Start, tree_checkpoint: Path, mo
     monkeypatch.setattr(figure1, "_component", lambda data, key: sent.append(data))
     app = opened(start(tree_checkpoint, text="A dog runs."), "overview")
     assert not app.error
-    assert {"head", "decoder.step", "other"} <= sent[-1]["links"].keys() < TARGETS.keys()
+    assert {"head", "decoder.layer.step", "other"} <= sent[-1]["links"].keys() < TARGETS.keys()
 
 
 def test_every_link_leads_to_a_page_for_the_kind_of_model() -> None:
@@ -80,12 +80,15 @@ def test_a_head_opens_on_heads_with_its_kind_layer_head_and_word(
     assert app.query_params["word"] == word
 
 
-@pytest.mark.parametrize(("stack", "at"), [("encoder", "feed_forward-hidden"), ("decoder", "cross-residual")])
+@pytest.mark.parametrize(
+    ("stack", "part", "at"),
+    [("encoder", "feed_forward", "feed_forward-hidden"), ("decoder", "residual", "cross-residual")],
+)
 def test_a_sub_layer_opens_step_by_step_with_its_layer_and_token(
-    start: Start, payload: dict[str, Any], stack: str, at: str
+    start: Start, payload: dict[str, Any], stack: str, part: str, at: str
 ) -> None:
     token = payload["tokens"]["source" if stack == "encoder" else "target"][2]
-    app = followed(start, filled(links()[f"{stack}.step"], stack=stack, layer=2, at=at, **token))
+    app = followed(start, filled(links()[f"{part}.step"], stack=stack, layer=2, head=1, kind="cross", **token))
     assert app.button_group(key="stack").value == stack
     assert app.selectbox(key="step_layer").value == "L2"
     assert app.selectbox(key="followed").value == token["followed"]

@@ -1,8 +1,9 @@
 """Sections of the paper, each with a sentence to try and a page that shows it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
+from core.drawing.paper_parts import parts_of_section
 from viz_app.language import ENGLISH, language, marked
 
 
@@ -37,6 +38,13 @@ class PaperSection:
         own = {} if language() == ENGLISH else {"language": language()}
         settings = {"tour": "off", **text, **self.settings, **own}
         return f"{self.page}?{urlencode(settings, doseq=True)}"
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """Names in `core/paper.py` of what the section describes, with the addresses of these parts of Figure 1."""
+        figure1 = replace(self, page="overview", sentence="")
+        parts = parts_of_section(self.number).items()
+        return {code: replace(figure1, settings={"part": part}).address for code, part in parts}
 
 
 SECTIONS = (

@@ -21,6 +21,9 @@ def card(section: PaperSection) -> None:
             st.markdown(f"**{tr(section.number)} {tr(section.title)}**")
             st.markdown(tr(section.about))
             st.markdown(" ".join(f"`{name}`" for name in section.code))
+            if section.parts:
+                links = " ".join(f"[`{name}`]({address})" for name, address in section.parts.items())
+                st.markdown(tr("In one file, beside Figure 1: {links}", links=links))
         with right:
             if section.sentence:
                 st.markdown(tr("**Try** \u201c{sentence}\u201d", sentence=plain(section.sentence)))

@@ -9,7 +9,10 @@ import torch
 from core.analysis.beam_tree import beam_tree
 from core.analysis.token_path.steps import OutputSteps, Stack, TokenPath
 from core.analysis.token_path.token_walk import follow_token
+from core.drawing.paper_parts import PARTS
+from core.trace import KINDS
 from core.translator import Translator
+from viz_app.views.paper.sections.paper_sections import SECTIONS
 from viz_app.views.steps.figures.step_views import Block, StepView, VectorRow, step_named
 from viz_app.views.steps.token_path.figures.step_list import group_of, step_list
 
@@ -37,6 +40,17 @@ def test_every_part_has_its_steps_in_order(paths: dict[Stack, TokenPath], views:
         groups = [view.group for view in views[stack]]
         assert [group for i, group in enumerate(groups) if group not in groups[:i]] == list(dict.fromkeys(groups))
         assert all(groups[i] in (groups[i - 1], *set(groups) - set(groups[:i])) for i in range(1, len(groups)))
+
+
+def test_the_parts_of_figure_1_have_their_steps_and_sections(
+    stepped: Translator, paths: dict[Stack, TokenPath]
+) -> None:
+    tree, piece = beam_tree(stepped, TEXT), stepped.tokenizer.target.piece
+    names = {view.name for path in paths.values() for view in step_list(path, piece, tree)}
+    kinds = {"residual": (*KINDS, "feed_forward"), "norm": (*KINDS, "feed_forward"), "attention": ("encoder_self",)}
+    for part in PARTS:
+        assert {part.step.format(kind=kind) for kind in kinds.get(part.name, KINDS)} <= names
+        assert part.section in {section.number for section in SECTIONS}
 
 
 def test_every_quantity_of_a_view_is_in_the_table(
