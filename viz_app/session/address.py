@@ -215,8 +215,7 @@ TABLE_3_VIEW = _one_of("table_3_view", table=marked("Table"), perplexity=marked(
 # Build one
 LAB_TASK, LAB_PART = _same("lab_task", "reverse", "copy", "sort", "dates", "own"), _text("lab_part", "paper")
 LAB_SIZE, LAB_UNIT = _same("lab_size", "two", "one", "six", "paper", "wide"), _same("lab_unit", "words", "characters")
-LAB_STEPS, LAB_SEED = Field("lab_steps", INTEGER, 600), Field("lab_seed", INTEGER, 1)
-LAB_HEAD = _text("lab_head", "")
+LAB_STEPS, LAB_SEED, LAB_HEAD = Field("lab_steps", INTEGER, 600), Field("lab_seed", INTEGER, 1), Field("lab_head", HEAD)
 
 # Training, Over training
 TRAINING_VIEW = _one_of(

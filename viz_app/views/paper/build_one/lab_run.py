@@ -16,7 +16,7 @@ from core.lab.tasks import MAX_TOKENS, TASKS, Task
 from core.lab.trained_checkpoint import checkpoint_of
 from core.lab.training import Training
 from core.lab.variants import Settings, Variant
-from viz_app.language import marked, tr
+from viz_app.language import RefusedError, marked
 from viz_app.session import readings, uploads
 from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
@@ -96,8 +96,9 @@ class LabRun:
             seconds += monotonic() - begun
             yield 1
             if seconds > 60 * MAX_MINUTES:
-                message = marked("a training is computed for {minutes} minutes at most: choose a smaller size")
-                raise ValueError(tr(message, minutes=MAX_MINUTES))
+                raise RefusedError(
+                    "a training is computed for {minutes} minutes at most: choose a smaller size", minutes=MAX_MINUTES
+                )
 
     def _look(self) -> None:
         last = self.trainings[-1]

@@ -195,26 +195,25 @@ def curves(
 
 
 def heads(run: LabRun) -> None:
-    """Draw all heads, and the selected one large; a click selects a head, or none again."""
-    every = [(each, head) for kind in KINDS for each in run.maps[kind] for head in range(each.num_heads)]
-    places = {f"{attention.kind}.{attention.layer + 1}.{head + 1}": (attention, head) for attention, head in every}
-    name, theme = address.LAB_HEAD.restore(possible=["", *places].__contains__), page_theme()
-    address.LAB_HEAD.put(name)
-    large, number = places.get(name, (None, 0))
+    """Draw all heads, and the selected one large; a click selects a head."""
+
+    def exists(head: Head) -> bool:
+        return head.layer < len(run.maps[head.kind]) and head.head < run.maps[head.kind][head.layer].num_heads
+
+    chosen, theme = address.LAB_HEAD.selected(possible=exists), page_theme()
     for column, kind in zip(st.columns(len(KINDS)), KINDS, strict=True):
         with column:
             st.caption(tr(KIND_NAMES[kind]) if run.maps[kind] else f"{tr(KIND_NAMES[kind])}: \u2013")
 
             def click(place: LayerHead, kind: Kind = kind) -> None:
-                clicked = f"{kind}.{place[0] + 1}.{place[1] + 1}"
-                address.LAB_HEAD.set("" if clicked == name else clicked)
+                address.LAB_HEAD.set(Head(kind, *place))
 
             if maps := run.maps[kind]:
-                selected = [(large.layer, number)] if large and large.kind == kind else []
+                selected = [chosen[1:]] if chosen and chosen.kind == kind else []
                 head_grid(grid_payload(maps, theme, selected, ROW), maps, click, f"lab_{kind}")
-    if large:
-        st.caption(head_title(Head(large.kind, large.layer, number)))
-        attention_map(large, number, theme, key="lab_map")
+    if chosen:
+        st.caption(head_title(chosen))
+        attention_map(run.maps[chosen.kind][chosen.layer], chosen.head, theme, key="lab_map")
 
 
 def answers_table(run: LabRun, names: Sequence[str]) -> str:

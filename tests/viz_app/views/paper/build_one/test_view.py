@@ -50,7 +50,8 @@ def test_a_choice_trains_as_the_lab(lab: AppTest, task: str, part: str, size: di
 
 
 def test_pause_holds_and_stop_ends(lab: AppTest) -> None:
-    run = run_of(comes_to(lab, lab_steps="600"), "lab")
+    run = run_of(comes_to(lab, lab_steps="600", lab_head="cross L1 H2"), "lab")
+    assert "Cross L1 H2" in said(lab)
     done = run.job.done
     sleep(0.1)
     assert run.job.running
