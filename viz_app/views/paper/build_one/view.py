@@ -107,7 +107,7 @@ def chosen() -> Choice | None:
 def about(choice: Choice) -> None:
     """Say what the paper says of the part, what follows without it, and what was seen."""
     if (variant := choice.variant) is None:
-        st.caption(tr("The parts of `core/paper.py`, as the paper has them: change one to see what it is for."))
+        st.caption(tr("The parts of core/paper.py, as the paper has them: change one to see what it is for."))
         return
     rows = (measured.row_name(choice.task, names, choice.settings) for names in ([], [variant.name]))
     found = [measured.recorded()[row] for row in rows if row in measured.recorded()]
@@ -166,7 +166,7 @@ def result(run: LabRun) -> None:
             st.markdown(answers_table(run, names))
             if variant := run.choice.variant:
                 place = st.expander(tr("The code that differs")) if steps else st.container()
-                place.code(variant.diff(run.choice.settings), language="diff", wrap_lines=True)
+                place.code(variant.diff(run.choice.settings), language=None, wrap_lines=True)
         with right:
             heads(run)
             curves(run, "exact", tr("exact answers"), names, run.counted, run.exact)
