@@ -222,7 +222,8 @@ def _fitted_to_time(recipe: Recipe) -> str:
     return (
         f"\nat most {recipe.minutes:g} minutes: batches of at most {recipe.batch_tokens:,} tokens; the learning rate "
         f"rises for {recipe.warmup:,} steps or {WARMUP_SHARE * recipe.minutes:.3g} minutes, what ends first, to a peak "
-        f"that is the lower the shorter this is, and falls in the last {recipe.cooldown_minutes:.3g} minutes"
+        f"that is the lower the shorter this is, {'stays' if recipe.schedule == 'constant' else 'falls'}, and falls to "
+        f"0 in the last {recipe.cooldown_minutes:.3g} minutes"
     )
 
 

@@ -202,18 +202,18 @@ RECIPES: dict[str, Recipe] = {
 
 
 # Ten minutes of one core make few steps: with batches of 4,096 tokens `multi30k` learned next to nothing in them, with
-# 1,024 it translated (benchmarks/README.md, `first_training`).
+# 1,024 it translated, and a constant rate was better for every seed (benchmarks/README.md, `first_training`).
 LEAST_BATCH, BATCH_TOKENS_A_MINUTE = 1_024, 102.4
 
 
 def fitted_to_minutes(recipe: Recipe, minutes: float, on_cpu: bool) -> dict[str, Any]:
-    """Return the settings that a run of some minutes takes unless others are given: how its rate ends, and smaller
-    batches on a CPU, for more steps.
+    """Return the settings that a run of some minutes takes unless others are given: how its rate ends, and on a CPU
+    smaller batches, for more steps, and a constant rate.
     """
     fitted: dict[str, Any] = {"cooldown_minutes": COOLDOWN_SHARE * minutes}
     if on_cpu and minutes:
         tokens = max(LEAST_BATCH, 2 ** round(math.log2(BATCH_TOKENS_A_MINUTE * minutes)))
-        fitted["batch_tokens"] = min(recipe.batch_tokens, tokens)
+        fitted |= {"batch_tokens": min(recipe.batch_tokens, tokens), "schedule": "constant"}
     return fitted
 
 

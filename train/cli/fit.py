@@ -55,7 +55,8 @@ def _fit(options: argparse.Namespace) -> None:
     if "minutes" in given:
         fitted = fitted_to_minutes(recipe, given["minutes"], device.type == "cpu")
         begun = RunFolder(options.folder).record.recipe()
-        given = {**fitted, **({"batch_tokens": begun["batch_tokens"]} if begun else {}), **given}
+        kept = {name: begun[name] for name in ("batch_tokens", "schedule") if begun}
+        given = {**fitted, **kept, **given}
     recipe = replace(recipe, **given)
     if options.compile and recipe.bucketing != "packed":
         raise ValueError(

@@ -18,7 +18,7 @@ from train.runs.state_file import check_like
 
 IDENTITY = ("preset", "config", "seed", "manifest", "init")  # recorded facts that tell runs apart
 # Recipe fields missing from the records of older runs, with the values that those runs had.
-LEGACY_RECIPE: dict[str, Any] = {"bucketing": "target", "precision": "bfloat16"}
+LEGACY_RECIPE: dict[str, Any] = {"bucketing": "target", "precision": "bfloat16", "schedule": "inverse_sqrt"}
 
 
 class RunFolderError(RuntimeError):

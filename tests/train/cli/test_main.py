@@ -44,13 +44,14 @@ def test_few_minutes_of_a_cpu_take_small_batches_and_a_run_keeps_its_own(
 ) -> None:
     assert fitted_to_minutes(recipe_for("multi30k"), 10, on_cpu=False) == {"cooldown_minutes": 2.5}
     batches = [fitted_to_minutes(recipe_for("multi30k"), each, True)["batch_tokens"] for each in (1, 10, 20, 600)]
+    assert fitted_to_minutes(recipe_for("multi30k"), 10, True)["schedule"] == "constant"
     assert batches == [1_024, 1_024, 2_048, 4_096]
     arguments = ["fit", "tiny", "--data", str(prepared), "--run", str(tmp_path), "--device", "cpu", "--steps", "2"]
     assert command.main([*arguments, "--batch-tokens", "200", "--minutes", "30"]) == 0
     assert "batches of at most 200 tokens; the learning rate rises for 50 steps or 3 minutes" in capsys.readouterr().err
     assert command.main([*arguments, "--minutes", "60"]) == 0  # goes on, although `tiny` has batches of 256
     assert "batches of at most 200 tokens" in (said := capsys.readouterr().err)
-    assert "falls in the last 15 minutes" in said
+    assert "falls to 0 in the last 15 minutes" in said
 
 
 @pytest.mark.parametrize(
