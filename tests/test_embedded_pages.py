@@ -38,10 +38,8 @@ def test_these_are_all_the_pages_and_frames() -> None:
     assert pages == {"core/files/web_page.py", views, "web/page.html"}
     frames = modules_with(r"<iframe|srcdoc|\biframe\(|components\.html\(|createelement\(.iframe")
     assert frames == {"core/files/web_page.py", "viz_app/views/heads/grid/bertviz_view.py"}
-    assert modules_with(r"web_page import .*\bframed\b") == {
-        "core/analysis/pictures_page.py",
-        "core/notebook/head_view.py",
-    }
+    framed = {"core/analysis/pictures_page.py", "core/export/html_page.py"}
+    assert modules_with(r"web_page import .*\bframed\b") == framed
 
 
 def test_the_exported_page(explanation: Explanation) -> None:
