@@ -15,6 +15,7 @@ from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
 HERE = Path(__file__).parent
 SENTENCE = "A little girl in a pink dress is climbing up a set of stairs."
 TRAINED = {"build_one": {"lab_part": "no_causal_mask", "lab_steps": "200"}}  # settings of a training to be finished
+SHOWN = {"exercises": {"exercise": "mask", "exercise_answer": "9", "exercise_checked": "mask 9"}}
 
 
 def main() -> None:
@@ -55,7 +56,7 @@ def take(browser: Browser, address: str, name: str, arguments: argparse.Namespac
         [
             ("tour", "off"),
             ("text", arguments.text),
-            *TRAINED.get(name, {}).items(),
+            *(TRAINED | SHOWN).get(name, {}).items(),
             *(setting.split("=", 1) for setting in arguments.setting),
         ]
     )

@@ -112,6 +112,7 @@ PAGES = (
             View("table_2", "paper/table2", marked("Table 2"), ANY, has_sentence=False),
             View("table_3", "paper/table3", marked("Table 3"), ANY, has_sentence=False),
             View("build_one", "paper/build_one", marked("Build one"), ANY, has_sentence=False),
+            View("exercises", "paper/exercises", marked("Exercises"), TRANSLATIONS | ATTENTION),
         ),
     ),
     AppPage(

@@ -142,9 +142,18 @@ def _content_weights(cross: Sequence[AttentionMap]) -> tuple[list[Tensor], Tenso
     rows = [position for position, _ in _content(shown_words(cross[0].row_tokens))]
     words = shown_words_of(cross[0])  # the same of all layers
     weights = [word_attention(layer, words=words) for layer in cross]
-    mean = torch.cat(weights[len(weights) // 2 :]).mean(0)
-    consensus = mean / mean.sum(0).clamp_min(torch.finfo(mean.dtype).tiny).sqrt()
-    return [heads[:, rows] for heads in weights], _links(consensus[rows])
+    return [heads[:, rows] for heads in weights], _links(_consensus(weights)[rows])
+
+
+def consensus(cross: Sequence[AttentionMap]) -> Tensor:
+    """The consensus of the module docstring, between words: [target words, source words]."""
+    words = shown_words_of(cross[0])
+    return _consensus([word_attention(layer, words=words) for layer in cross])
+
+
+def _consensus(weights: Sequence[Tensor]) -> Tensor:
+    mean = torch.cat([*weights[len(weights) // 2 :]]).mean(0)
+    return mean / mean.sum(0).clamp_min(torch.finfo(mean.dtype).tiny).sqrt()
 
 
 def _links(weights: Tensor) -> Tensor:

@@ -1,0 +1,1 @@
+"""Exercises, whose answers the opened model decides."""
