@@ -136,6 +136,8 @@ def products() -> dict[str, Product]:
         files = tuple(f"docs/pages/{page}.png" for page in pages) + ("docs/app.png",) * (models == EN_DE)
         command = "python docs/screenshots.py" + (f" --page {' '.join(pages)}" if models != EN_DE else "")
         found[f"pictures of {', '.join(models)}"] = Product(files, models, command, 1 + len(files) / 4)
+    note = "put what it prints into the page"
+    found["answers for teachers"] = Product(("docs/teaching.md",), EN_DE, "python -m docs.teaching", 1, note)
     found["moving picture"] = Product(("docs/app.webp",), EN_DE, "python docs/moving_picture.py", 1)
     return found
 
