@@ -83,7 +83,7 @@ def test_the_figure_leads_to_its_heads_on_a_telephone(folder: Path, static: Page
     expect(static.locator(".figure1 svg").first).to_be_visible()
     assert static.evaluate("document.documentElement.scrollWidth") <= 390
     static.get_by_role("button", name="Feed-forward").first.click()
-    expect(static.locator(".code pre")).to_contain_text("L 20 length (S or T), D 128 d_model")
+    expect(static.locator(".code pre")).to_contain_text("L 16 length (S or T), D 128 d_model")
     expect(static.locator(".code pre")).to_contain_text(
         paper_code()["sources"]["FeedForward"]["lines"], use_inner_text=True
     )

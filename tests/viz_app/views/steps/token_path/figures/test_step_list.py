@@ -43,9 +43,9 @@ def test_every_part_has_its_steps_in_order(paths: dict[Stack, TokenPath], views:
 
 
 def test_the_parts_of_figure_1_have_their_steps_and_sections(
-    stepped: Translator, paths: dict[Stack, TokenPath]
+    translator: Translator, paths: dict[Stack, TokenPath]
 ) -> None:
-    tree, piece = beam_tree(stepped, TEXT), stepped.tokenizer.target.piece
+    tree, piece = beam_tree(translator, TEXT), translator.tokenizer.target.piece
     names = {view.name for path in paths.values() for view in step_list(path, piece, tree)}
     kinds = {"residual": (*KINDS, "feed_forward"), "norm": (*KINDS, "feed_forward"), "attention": ("encoder_self",)}
     for part in PARTS:
