@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from core import Translator
 from core.drawing.paper_parts import paper_code
 from core.files.shipped_files import shipped_checkpoint
-from web.build import build
+from web.build import MODELS, build
 
 SENTENCE = "Two dogs are playing in the snow."
 
@@ -83,7 +83,9 @@ def test_the_figure_leads_to_its_heads_on_a_telephone(folder: Path, static: Page
     expect(static.locator(".figure1 svg").first).to_be_visible()
     assert static.evaluate("document.documentElement.scrollWidth") <= 390
     static.get_by_role("button", name="Feed-forward").first.click()
-    expect(static.locator(".code pre")).to_contain_text("L 16 length (S or T), D 128 d_model")
+    (_, _, (first, *_)), multi30k = MODELS["multi30k"], Translator.from_checkpoint(shipped_checkpoint("multi30k"))
+    length, d_model = len(multi30k.codec.source_ids(first)), multi30k.model.config.d_model
+    expect(static.locator(".code pre")).to_contain_text(f"L {length} length (S or T), D {d_model} d_model")
     expect(static.locator(".code pre")).to_contain_text(
         paper_code()["sources"]["FeedForward"]["lines"], use_inner_text=True
     )
