@@ -58,8 +58,17 @@ def paper_code() -> dict[str, Any]:
     [legend] = re.findall(r"^Shapes: ([^.]+)\.", paper.__doc__ or "", re.MULTILINE)
     letters = dict(each.split(" ", 1) for each in legend.replace("\n", " ").split(", "))
 
+    file = inspect.getsource(paper).splitlines(keepends=True)
+
     def source(part: PaperPart) -> dict[str, Any]:
-        lines = dedent(inspect.getsource(attrgetter(part.code)(paper))).rstrip()
+        code = attrgetter(part.code)(paper)
+        if inspect.isclass(
+            code
+        ):  # not by `getsource`, which uses ast: in two threads at once Python 3.11 breaks it off
+            found = inspect.getblock(file[file.index(f"class {part.code}(nn.Module):\n") :])
+        else:
+            found = inspect.getsourcelines(code)[0]
+        lines = dedent("".join(found)).rstrip()
         used = {letter for shape in SHAPE.findall(lines) for letter in shape.split(", ")}
         shapes = {letter: text for letter, text in letters.items() if letter in used}
         return {"lines": lines, "shapes": shapes, "part": part.name}
