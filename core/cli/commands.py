@@ -17,6 +17,7 @@ from core.analysis.attribution.logit_lexicon import LEXICON
 from core.analysis.attribution.score_components import SCORE_COMPONENTS
 from core.analysis.composition.paths import PATHS
 from core.analysis.corpus import cli as corpus_cli
+from core.analysis.corpus.head_description import HEADS
 from core.analysis.declaration import Analysis
 from core.analysis.heads.nearest_heads import NEAREST
 from core.analysis.heads.word_pair import PAIR
@@ -211,6 +212,7 @@ ANALYSES: tuple[Analysis, ...] = (
     FAITHFULNESS,
     LENS,
     *PANELS,
+    HEADS,
     PAIR,
     NEAREST,
     OVER_TRAINING,

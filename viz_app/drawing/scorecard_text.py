@@ -5,7 +5,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from core.analysis.heads.labels import DEFINITIONS, SHORT_NAMES, head_labels
+from core.analysis.corpus.head_description import description
+from core.analysis.heads.labels import DEFINITIONS, NOTHING, SHORT_NAMES, head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from viz_app.drawing.head_names import LayerHead, name_of
 from viz_app.language import joined, language, localized, marked, tr, translated
@@ -94,8 +95,11 @@ NUMBERS: dict[Sort, tuple[str, int]] = {  # on a card, and 1 if the smallest com
 
 
 def head_does(card: ScoreCard) -> str:
-    """Name the labels of a head: `aligns words, one word at a time`; often empty."""
-    return joined([translated(label.name) for label in head_labels(card)])
+    """Describe a head against random weights, where these are known, or by its labels."""
+    if card.chances:
+        found = description(card)
+        return translated(found.text) if found else tr(NOTHING)
+    return joined([translated(label.name) for label in head_labels(card)]) or tr(NOTHING)
 
 
 def numbers(card: ScoreCard) -> str:
@@ -154,7 +158,9 @@ def _caption(card: ScoreCard, by: Sort) -> str:
         case "offset":
             return offset_name(card)
         case "label":
-            return tr(SHORT_NAMES[head_labels(card)[0].base_name]) if head_labels(card) else ""
+            labels, found = head_labels(card), description(card)
+            short = SHORT_NAMES[labels[0].base_name] if labels else found and found.short
+            return tr(short) if short else ""
         case _:
             return _number(getattr(card, NUMBERS[by][0]))
 
@@ -163,7 +169,7 @@ def _caption(card: ScoreCard, by: Sort) -> str:
 def _note(card: ScoreCard, _language: str) -> str:
     """Hover text of a head, kept for each language: every click on the grid shows those of all heads."""
     name = name_of(card.head.layer, card.head.head)
-    return "\n".join(filter(None, (f"{name}: {head_does(card) or tr('mixed')}", sentences(card), f"{numbers(card)}.")))
+    return "\n".join(filter(None, (f"{name}: {head_does(card)}", sentences(card), f"{numbers(card)}.")))
 
 
 def offset_name(card: ScoreCard) -> str:

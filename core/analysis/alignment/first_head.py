@@ -106,6 +106,14 @@ class AgreementScorer(Scorer):
         ]
 
 
+def cards_of(sentences: Sequence[Maps], frequencies: Frequencies | None = None) -> tuple[ScoreCard, ...]:
+    """Score-cards with the agreement of cross-attention heads."""
+    scorer = AgreementScorer(frequencies)
+    for maps in sentences:
+        scorer.add(maps)
+    return tuple(scorer.cards())
+
+
 def head_links(cross: Sequence[AttentionMap], layer: int, head: int) -> HeadLinks:
     """Words that a head, counted from 0, links in a sentence, by the cross-attention of all layers with all tokens.
 

@@ -16,6 +16,7 @@ STACK is `encoder` and `decoder`. Version 2 has the arrays of `distribution_arra
 
 import dataclasses
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ MAX_TEXT = 4_096  # characters of a source
 MAX_FACT = 1_000  # characters of a fact
 MAX_HEADS, MAX_NEURONS, MAX_EXAMPLES = 2**14, 2**22, 100
 MAX_LENGTH = 1_024  # tokens of a sentence
-COLUMNS = tuple(field.name for field in dataclasses.fields(ScoreCard) if field.name != "head")
+COLUMNS = tuple(field.name for field in dataclasses.fields(ScoreCard) if field.name not in ("head", "chances"))
 LATER = ("distance",)  # columns that older files may lack; then the cards have NaN
 BEFORE = tuple(name for name in COLUMNS if name not in LATER)
 COUNTS = ("num_tokens", "offset")  # columns that are whole numbers
@@ -271,12 +272,13 @@ def _cards(arrays: Arrays, heads: _Shape, columns: tuple[str, ...]) -> tuple[Sco
     counts = values[:, [columns.index(name) for name in COUNTS]]
     if np.isinf(values).any() or not (np.abs(counts) < 2**53).all():
         raise CorpusIndexError("its cards have values that are infinite, or counts that are not numbers")
-    return tuple(
-        ScoreCard(
-            head, **{name: int(value) if name in COUNTS else value for name, value in zip(columns, row, strict=True)}
-        )
-        for head, row in zip(names, values.tolist(), strict=True)
-    )
+
+    def card(head: Head, row: Sequence[float]) -> ScoreCard:
+        read: dict[str, Any] = dict(zip(columns, row, strict=True))
+        read |= {name: int(read[name]) for name in COUNTS}
+        return ScoreCard(head, **read)
+
+    return tuple(map(card, names, values.tolist()))
 
 
 # --- writing --------------------------------------------------------------------------------------------------------

@@ -14,8 +14,11 @@ from core.translator import Translator
 BATCH_SIZE = 8  # sentences; other threads may use the model between two batches
 
 
-def sample_maps(translator: Translator, sources: Sequence[str]) -> Iterator[list[Maps]]:
-    """Translate sentences greedily and yield the maps of batches of similar length, the longest first.
+Pairs = list[tuple[str, Sequence[int]]]  # sources with the ids of their translations
+
+
+def translated_batches(translator: Translator, sources: Sequence[str]) -> Iterator[Pairs]:
+    """Translate sentences greedily, in batches of similar length, the longest first.
 
     Raises:
         ValueError: a sentence cannot be translated; raised before anything is computed.
@@ -26,15 +29,12 @@ def sample_maps(translator: Translator, sources: Sequence[str]) -> Iterator[list
     return _batches(translator, sources)
 
 
-def _batches(translator: Translator, sources: Sequence[str]) -> Iterator[list[Maps]]:
+def _batches(translator: Translator, sources: Sequence[str]) -> Iterator[Pairs]:
     by_length = sorted(sources, key=len, reverse=True)
     for start in range(0, len(by_length), BATCH_SIZE):
         batch = by_length[start : start + BATCH_SIZE]
         translations = translator.translate_batch(batch, beam_size=1)
-        yield batch_maps(
-            translator,
-            [(source, each.hypotheses[0].token_ids) for source, each in zip(batch, translations, strict=True)],
-        )
+        yield [(source, each.hypotheses[0].token_ids) for source, each in zip(batch, translations, strict=True)]
 
 
 @torch.inference_mode()

@@ -25,6 +25,7 @@ POSITIONAL = 0.9  # share of tokens whose largest weight is at the same distance
 CONFIDENT = 0.8  # mean of the largest weight; "confident" heads of Voita et al. 2019
 BROAD = 0.9  # share of the largest possible entropy; "broad" heads of Clark et al. 2019, threshold ours
 
+NOTHING = marked("nothing found")  # of a head that has no name
 _SHARES = {"most": Number(MOST, ".0%"), "positional": Number(POSITIONAL, ".0%")}
 _POSITION = Phrase(
     "the largest weight is there for at least {positional} of the tokens (Voita et al. 2019), or more than {most} of "

@@ -30,6 +30,7 @@ class ScoreCard:
         copies, translates: weight on tokens for which the head promotes the token itself, or the predicted token, from
             `corpus.promotion`.
         distance: mean distance over which the head attends, in tokens, special ones left out, see `attention_distance`.
+        chances: the largest shares of heads with random weights, by behaviour, see `corpus.head_description`.
     """
 
     head: Head
@@ -51,6 +52,7 @@ class ScoreCard:
     copies: float = math.nan
     translates: float = math.nan
     distance: float = math.nan
+    chances: tuple[tuple[str, float], ...] = ()
 
     @cached_property
     def sink_share(self) -> float:

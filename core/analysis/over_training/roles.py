@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from core.analysis.declaration import Columns, PicturedResult
-from core.analysis.heads.labels import SHORT_NAMES, head_labels
+from core.analysis.heads.labels import NOTHING, SHORT_NAMES, head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.pictures import Cell, Curve, Curves, Grid, Picture
 from core.text.phrases import Number, Phrase, listed, marked, numbers
@@ -94,7 +94,7 @@ class Developments(PicturedResult):
             value, role = each.values[number], each.roles[number]
             says = Phrase(
                 marked("{role}; {score} {value}"),
-                role=Phrase(role or marked("mixed")),
+                role=Phrase(role or NOTHING),
                 score=score,
                 value=Phrase(marked("no value")) if math.isnan(value) else Number(value, ".3f"),
             )
@@ -182,7 +182,7 @@ class Developments(PicturedResult):
         elif each.settled is not None:
             words = marked("its score settles after step {before}, by step {step}")
             parts.append(Phrase(words, **around(each.settled)))
-        role = Phrase(each.roles[-1] or marked("mixed"))
+        role = Phrase(each.roles[-1] or NOTHING)
         if each.taken is None:
             parts.append(Phrase(marked("it has no role in the end")))
         elif each.taken == 0:

@@ -9,10 +9,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.analysis.alignment.first_head import AgreementScorer
+from core.analysis.alignment.first_head import cards_of
 from core.analysis.declaration import Columns
 from core.analysis.heads.corpus_maps import batch_maps
-from core.analysis.heads.head import Maps
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import Frequencies
 from core.analysis.lens.logit_lens import LogitLens, level_name, logit_lens
@@ -152,11 +151,3 @@ def cards_on(
     """Score-card of every head on a sample of sentences with fixed targets."""
     batches = (pairs[start : start + BATCH_SIZE] for start in range(0, len(pairs), BATCH_SIZE))
     return cards_of([maps for batch in batches for maps in batch_maps(translator, batch)], frequencies)
-
-
-def cards_of(sentences: Sequence[Maps], frequencies: Frequencies | None) -> tuple[ScoreCard, ...]:
-    """Score-cards with the agreement of cross-attention heads."""
-    scorer = AgreementScorer(frequencies)
-    for maps in sentences:
-        scorer.add(maps)
-    return tuple(scorer.cards())

@@ -73,7 +73,7 @@ def test_what_has_no_number_comes_last(make_map: Any) -> None:
     assert {layer for layer, _ in order[-3:]} == {0}
     without = notes(cards, "aligner")[0, 0]  # nobody has linked a word
     assert without.caption == ""
-    assert without.text.startswith("L1 H1: mixed")
+    assert without.text.startswith("L1 H1: nothing found")
     assert "AER" not in without.text
 
 

@@ -44,7 +44,7 @@ PLACE = address.CORPUS_PLACE
 def one_head(model: Model, opened: OpenedIndex, head: Head, behaviour: str = "") -> None:
     """Describe a head, and draw a part of what the index has of it, at first examples at the place of the behaviour."""
     card = opened.index.card(head)
-    st.markdown(f"**{figures.head_name(head)}**: {head_does(card) or tr('mixed')}. {plain(sentences(card))}")
+    st.markdown(f"**{figures.head_name(head)}**: {head_does(card)}. {plain(sentences(card))}")
     chosen = setting_segments(address.CORPUS_PART, tr("Shown of the head"), hide_label=True)
     if chosen == EXAMPLES:
         examples_part(model, opened, head, behaviour)

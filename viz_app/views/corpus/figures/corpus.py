@@ -63,7 +63,7 @@ def ranking_table(ranked: Sequence[tuple[ScoreCard, float]]) -> dict[str, list[A
     """Return a row for each head, counted from 0."""
     return {
         "score": [score for _, score in ranked],
-        "does": [head_does(card) or tr("mixed") for card, _ in ranked],
+        "does": [head_does(card) for card, _ in ranked],
         "distance": [offset_name(card) for card, _ in ranked],
         **{name: [getattr(card.head, name) for card, _ in ranked] for name in Head._fields},
     }

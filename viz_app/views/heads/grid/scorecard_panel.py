@@ -7,9 +7,10 @@ from dataclasses import replace
 import streamlit as st
 
 from core.analysis.alignment.aligners import head_error_rates
-from core.analysis.alignment.first_head import AgreementScorer
+from core.analysis.alignment.first_head import AgreementScorer, cards_of
 from core.analysis.alignment.pharaoh import parse_links
 from core.analysis.alignment.sentence_alignment import rank_sentence, shown_words
+from core.analysis.corpus.head_description import with_chances
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
 from core.capture import Kind
@@ -35,7 +36,9 @@ Judge = Callable[[readings.Reading], list[ScoreCard]]
 BASIS = address.JUDGED_BY  # read before it is drawn
 ABOUT_CARDS = marked("""
 Measurements of a head's raw weights on this sentence, special tokens included, and on the sample once it is scored.
-What a head does follows from them by the criteria under "More" above the grid; one that meets none is *mixed*.
+What a head does is what it does most, of a list, against the same configuration with random weights: of what is left
+above their largest share, the largest part (as Cohen 1960 corrects agreement). The criteria under "More" above the grid
+are stricter.
 
 **Spread**: the entropy of a row over its maximum (Clark et al. 2019). **Largest weight**: the mean over tokens (Voita
 et al. 2019). **Distance**: where the largest weight is, key minus query; in cross-attention the query is the predicted
@@ -67,9 +70,13 @@ def _scored(
 ) -> list[ScoreCard]:
     has_model = reading.model.explanation is None
     frequencies = sentence_sample.frequencies(reading.model, sample) if has_model else None
-    scorer = AgreementScorer(frequencies)
-    scorer.add({kind: reading.explain().maps[kind]})
-    return scorer.cards(dict(error_rates))
+    scorer, explanation = AgreementScorer(frequencies), reading.explain()
+    scorer.add({kind: explanation.maps[kind]})
+    cards, twin = scorer.cards(dict(error_rates)), sentence_sample.random_weights(reading.model) if has_model else None
+    if twin is None:
+        return cards
+    by_chance = twin.explain(explanation.source, reading.hypothesis.token_ids, 1)
+    return with_chances(cards, cards_of([{kind: by_chance.maps[kind]}]))
 
 
 def judge(reading: readings.Reading, kind: Kind) -> Judge:
@@ -180,7 +187,7 @@ def label_texts(
 ) -> list[tuple[str, str]]:
     """Return the name of each head, with a text on its labels, on each basis."""
     return [
-        (name, f"{tr(LABEL_TEXTS[basis], does=head_does(card) or tr('mixed'))} {sentences(card)}".rstrip())
+        (name, f"{tr(LABEL_TEXTS[basis], does=head_does(card))} {sentences(card)}".rstrip())
         for name, basis, card in _judged(by_basis, heads)
     ]
 

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.analysis.alignment.first_head import AgreementScorer
-from core.analysis.heads.corpus_maps import sample_maps
+from core.analysis.corpus.head_description import random_twin, with_chances
+from core.analysis.heads.corpus_maps import batch_maps, translated_batches
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import piece_frequencies
+from core.translator import Translator
 from viz_app.language import marked
 from viz_app.session import sample_sentences
 from viz_app.session.address import SCORED_SAMPLE
@@ -57,15 +59,16 @@ class Sample(MayHoldModel):
         """
         scores, job = sample_scores(model, sentences), None
         if scores.cards is None:
-            batches = sample_maps(model.translator, sentences)
-            scorer = AgreementScorer(frequencies(model, sentences))
+            batches, twin = translated_batches(model.translator, sentences), random_weights(model)
+            scorer, by_chance = AgreementScorer(frequencies(model, sentences)), AgreementScorer()
 
             def steps() -> Iterator[int]:
                 for batch in batches:
-                    for maps in batch:
-                        scorer.add(maps)
+                    for each, translator in ((scorer, model.translator), (by_chance, twin)):
+                        for maps in batch_maps(translator, batch) if translator else ():
+                            each.add(maps)
                     yield len(batch)
-                scores.cards = scorer.cards()
+                scores.cards = with_chances(scorer.cards(), by_chance.cards())
 
             job = Job(steps(), len(sentences), marked("sentences"))
         self.chosen, self.job, self.digest = sentences, job, model.digest
@@ -102,6 +105,12 @@ def restore_sample(model: Model) -> None:
     if sample.chosen is not None or sample.cards(model) is not None:
         SCORED_SAMPLE.take()
         SCORED_SAMPLE.put(sample_sentences.sample_name(sample.sentences))
+
+
+@st.cache_resource(max_entries=2, show_spinner=False, hash_funcs=MODEL_HASH)
+def random_weights(model: Model) -> Translator | None:
+    """Return the same configuration with random weights, see `random_twin`."""
+    return random_twin(model.translator)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=MODEL_HASH)

@@ -104,8 +104,8 @@ def card(measured: Measurement, step: int, head: Head, on_sample: bool) -> None:
     now, end = (next(card for card in by_step[at] if card.head == head) for at in (step, measured.steps[-1]))
     does = {
         "head": ablation.head_title(head),
-        "now": head_does(now) or tr("mixed"),
-        "end": head_does(end) or tr("mixed"),
+        "now": head_does(now),
+        "end": head_does(end),
     }
     st.caption(
         tr("**{head}** on the sample: {now}; at the end: {end}", **does)
