@@ -30,17 +30,11 @@ NOISE = 0.05
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A command line.
+    """A command line."""
 
-    Attributes:
-        command: arguments of `python`; `SENTENCES` stands for the file of sentences.
-        quick: options for a short run.
-        has_ratios: whether it takes `--json`.
-    """
-
-    command: tuple[str, ...]
-    quick: tuple[str, ...] = ("--quick",)
-    has_ratios: bool = True
+    command: tuple[str, ...]  # arguments of `python`; `SENTENCES` stands for the file of sentences
+    quick: tuple[str, ...] = ("--quick",)  # options for a short run
+    has_ratios: bool = True  # whether it takes `--json`
 
 
 SENTENCES = "SENTENCES"

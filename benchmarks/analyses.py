@@ -49,24 +49,16 @@ GOAL_WORDS, QUICK_WORDS = 20, 6
 
 @dataclass(frozen=True)
 class Subject:
-    """A sentence, its translation, and the choices that a visitor makes.
-
-    Attributes:
-        position: of the explained token, in the middle.
-        hardest: position of the token whose search for cuts takes most rounds.
-        head: a cross-attention head, of the last layer.
-        corrupted: a second sentence.
-        differing: position of the last token whose logits differ between both.
-    """
+    """A sentence, its translation, and the choices that a visitor makes."""
 
     translator: Translator
     text: str
     target: tuple[int, ...]
-    position: int
-    hardest: int
-    head: Head
-    corrupted: str
-    differing: int
+    position: int  # of the explained token, in the middle
+    hardest: int  # position of the token whose search for cuts takes most rounds
+    head: Head  # a cross-attention head, of the last layer
+    corrupted: str  # a second sentence
+    differing: int  # position of the last token whose logits differ between both
 
     def contributions(self) -> None:
         """Split the logit of the token."""

@@ -53,17 +53,13 @@ PARTS = ("start", "clicks", "long", "memory")
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table; rows without a budget are informative.
-
-    Attributes:
-        before: the values of the other checkout.
-    """
+    """One line of the table; rows without a budget are informative."""
 
     name: str
     unit: str
     values: list[float]
     budget: float | None = None
-    before: list[float] | None = None
+    before: list[float] | None = None  # the values of the other checkout
 
     def __str__(self) -> str:
         budget = "" if self.budget is None else f"{self.budget:.2f}"

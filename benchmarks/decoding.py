@@ -62,18 +62,12 @@ Ids = list[int]
 
 @dataclass(frozen=True)
 class DecodingWork:
-    """The translations that every side makes.
-
-    Attributes:
-        checkpoint: whose model decodes; None: one with random weights.
-        config: of the model.
-        target_tokens: how many each translation has; None: to its end.
-    """
+    """The translations that every side makes."""
 
     sentences: tuple[Ids, ...]
-    checkpoint: Path | None
-    config: TransformerConfig
-    target_tokens: int | None
+    checkpoint: Path | None  # whose model decodes; None: one with random weights
+    config: TransformerConfig  # of the model
+    target_tokens: int | None  # how many each translation has; None: to its end
     beam_size: int
     weights: str
     clock: str

@@ -91,19 +91,12 @@ WATCH = """(() => {
 
 @dataclass
 class Opened:
-    """Times of a page, one for each turn, in seconds.
+    """Times of a page, one for each turn, in seconds."""
 
-    Attributes:
-        first: until the first picture.
-        last: until the last change of a picture.
-        cpu: processor time of the server.
-        grows: whether it had a picture and a button to stop at the same time.
-    """
-
-    first: list[float] = field(default_factory=list[float])
-    last: list[float] = field(default_factory=list[float])
-    cpu: list[float] = field(default_factory=list[float])
-    grows: bool = False
+    first: list[float] = field(default_factory=list[float])  # until the first picture
+    last: list[float] = field(default_factory=list[float])  # until the last change of a picture
+    cpu: list[float] = field(default_factory=list[float])  # processor time of the server
+    grows: bool = False  # whether it had a picture and a button to stop at the same time
 
 
 def main() -> None:

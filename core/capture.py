@@ -23,27 +23,18 @@ _PATHS = {kind: f"{stack_of(kind)}.layers.{{}}.{'cross' if kind == 'cross' else 
 
 @dataclass(frozen=True)
 class AttentionMap(Tabular):
-    """Attention of the heads of one layer, with the tokens of both axes.
+    """Attention of the heads of one layer, with the tokens of both axes."""
 
-    Attributes:
-        kind: which of the three uses of attention (3.2.3).
-        layer: counted from 0.
-        weights: [H, Q, K] float32; rows sum to 1 over the visible keys.
-        query_tokens: Q query tokens; in the decoder the tokens fed to it.
-        key_tokens: K key tokens.
-        predicted_tokens: Q tokens predicted at the same positions; None in the encoder.
-        mask: [Q, K] boolean, True where the query may attend to the key (see `attention_mask`); None for full
-            attention: all keys, and in decoder self-attention those up to the query's own position.
-        hidden: [H, Q] weight of each row on the keys that `select` left out; None if it left out none.
-    """
-
-    kind: Kind
-    layer: int
-    weights: Tensor
-    query_tokens: tuple[str, ...]
-    key_tokens: tuple[str, ...]
-    predicted_tokens: tuple[str, ...] | None = None
+    kind: Kind  # which of the three uses of attention (3.2.3)
+    layer: int  # counted from 0
+    weights: Tensor  # [H, Q, K] float32; rows sum to 1 over the visible keys
+    query_tokens: tuple[str, ...]  # Q query tokens; in the decoder the tokens fed to it
+    key_tokens: tuple[str, ...]  # K key tokens
+    predicted_tokens: tuple[str, ...] | None = None  # Q tokens predicted at the same positions; None in the encoder
+    # [Q, K] boolean, True where the query may attend to the key (see `attention_mask`); None for full attention: all
+    # keys, and in decoder self-attention those up to the query's own position
     mask: Tensor | None = None
+    # [H, Q] weight of each row on the keys that `select` left out; None if it left out none
     hidden: Tensor | None = None
 
     def __post_init__(self) -> None:

@@ -17,26 +17,16 @@ WIDGETS: dict[str, Callable[..., Any]] = {}
 
 @dataclass(frozen=True)
 class ScoredText:
-    """One hypothesis of a search, as text.
+    """One hypothesis of a search, as text."""
 
-    Attributes:
-        text: the translation.
-        token_ids: its tokens, `</s>` included unless the search reached its limit.
-        tokens: the same as pieces.
-        token_log_probs: log-probability of each token given the tokens before it, in nats.
-        score: log-probability divided by the length penalty; hypotheses are ranked by it.
-        finished: whether it ends with `</s>`.
-        fed_ids: of mask-predict, the decoder's input in the last iteration; else None. Then log-probabilities are those
-            of each token when it was last predicted, that of `</s>` is that of the length, and the score is the mean of
-            the others.
-    """
-
-    text: str
-    token_ids: tuple[int, ...]
-    tokens: tuple[str, ...]
-    token_log_probs: tuple[float, ...]
-    score: float
-    finished: bool = True
+    text: str  # the translation
+    token_ids: tuple[int, ...]  # its tokens, `</s>` included unless the search reached its limit
+    tokens: tuple[str, ...]  # the same as pieces
+    token_log_probs: tuple[float, ...]  # log-probability of each token given the tokens before it, in nats
+    score: float  # log-probability divided by the length penalty; hypotheses are ranked by it
+    finished: bool = True  # whether it ends with `</s>`
+    # of mask-predict, the decoder's input in the last iteration; else None. Then log-probabilities are those of each
+    # token when it was last predicted, that of `</s>` is that of the length, and the score is the mean of the others.
     fed_ids: tuple[int, ...] | None = None
 
     @property
@@ -50,16 +40,12 @@ class ScoredText:
 
 @dataclass(frozen=True)
 class Translation(Tabular):
-    """Result of a search: the hypotheses, best first.
-
-    Attributes:
-        source_tokens: with `</s>`.
-        by_modules: whether the modules of `core.model` searched, as the results of the faster search differed.
-    """
+    """Result of a search: the hypotheses, best first."""
 
     source: str
-    source_tokens: tuple[str, ...]
+    source_tokens: tuple[str, ...]  # with `</s>`
     hypotheses: tuple[ScoredText, ...]
+    # whether the modules of `core.model` searched, as the results of the faster search differed
     by_modules: bool = False
 
     @property
@@ -106,15 +92,10 @@ class Translation(Tabular):
 
 @dataclass(frozen=True)
 class TextTranslation:
-    """A text translated sentence by sentence.
+    """A text translated sentence by sentence."""
 
-    Attributes:
-        sentences: the translation of each sentence.
-        separators: white space before the first sentence, between sentences, and after the last.
-    """
-
-    sentences: tuple[Translation, ...]
-    separators: tuple[str, ...]
+    sentences: tuple[Translation, ...]  # the translation of each sentence
+    separators: tuple[str, ...]  # white space before the first sentence, between sentences, and after the last
 
     @property
     def text(self) -> str:
@@ -133,29 +114,21 @@ Target = str | Sequence[int] | ScoredText | Translation
 
 @dataclass(frozen=True)
 class Explanation(Tabular):
-    """Log-probabilities and attention of one teacher-forced pass.
-
-    Attributes:
-        source_tokens: S tokens, `</s>` last.
-        fed_tokens: T tokens fed to the decoder, `<s>` first.
-        predicted_tokens: T tokens predicted at the same positions, `</s>` last.
-        log_probs: [T] log-probability of each predicted token, in nats; empty if unknown, see
-            `core.export.attention_arrays`.
-        alternatives: the most probable tokens at each of the T positions with their log-probabilities, best first; as
-            many as `log_probs`.
-        maps: the attention of each kind, one `AttentionMap` per layer, counted from 0.
-        num_forced: number of forced tokens at the start, see `TextCodec.num_forced`; 0 if unknown.
-    """
+    """Log-probabilities and attention of one teacher-forced pass."""
 
     source: str
     target: str
-    source_tokens: tuple[str, ...]
-    fed_tokens: tuple[str, ...]
-    predicted_tokens: tuple[str, ...]
+    source_tokens: tuple[str, ...]  # S tokens, `</s>` last
+    fed_tokens: tuple[str, ...]  # T tokens fed to the decoder, `<s>` first
+    predicted_tokens: tuple[str, ...]  # T tokens predicted at the same positions, `</s>` last
+    # [T] log-probability of each predicted token, in nats; empty if unknown, see `core.export.attention_arrays`
     log_probs: tuple[float, ...]
+    # the most probable tokens at each of the T positions with their log-probabilities, best first; as many as
+    # `log_probs`
     alternatives: tuple[tuple[tuple[str, float], ...], ...]
+    # the attention of each kind, one `AttentionMap` per layer, counted from 0
     maps: dict[Kind, tuple[AttentionMap, ...]]
-    num_forced: int = 0
+    num_forced: int = 0  # number of forced tokens at the start, see `TextCodec.num_forced`; 0 if unknown
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "maps", KindMaps(self.maps))

@@ -268,19 +268,12 @@ def record_calls(module: nn.Module) -> Generator[list[LayerCall]]:
 
 @dataclass(frozen=True)
 class _Seam:
-    """Where a value passes between modules.
+    """Where a value passes between modules."""
 
-    Attributes:
-        module: whose argument or output it is.
-        argument: its number; None for the output.
-        num_heads: 0 for a value that is not of heads.
-        side_by_side: whether the heads are, [B, L, H * E].
-    """
-
-    module: nn.Module
-    argument: int | None = None
-    num_heads: int = 0
-    side_by_side: bool = False
+    module: nn.Module  # whose argument or output it is
+    argument: int | None = None  # its number; None for the output
+    num_heads: int = 0  # 0 for a value that is not of heads
+    side_by_side: bool = False  # whether the heads are, [B, L, H * E]
 
 
 def _seams(model: Transformer) -> dict[str, _Seam]:

@@ -29,17 +29,12 @@ def recorded(training: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Initial:
-    """The checkpoint that a run starts from; the optimizer and the schedule start afresh.
+    """The checkpoint that a run starts from; the optimizer and the schedule start afresh."""
 
-    Attributes:
-        parameters: a state dict of the checkpoint's model.
-        facts: the file's name, its SHA-256 and its training facts.
-        shared: (shared, 2) token ids of the pieces that both vocabularies have: in the run and in the checkpoint. None
-            where the vocabularies are the same.
-    """
-
-    parameters: dict[str, Tensor]
-    facts: dict[str, Any]
+    parameters: dict[str, Tensor]  # a state dict of the checkpoint's model
+    facts: dict[str, Any]  # the file's name, its SHA-256 and its training facts
+    # (shared, 2) token ids of the pieces that both vocabularies have: in the run and in the checkpoint. None where the
+    # vocabularies are the same.
     shared: Tensor | None = None
 
     @classmethod

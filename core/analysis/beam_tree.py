@@ -14,57 +14,34 @@ ELLIPSIS = "\u2026"
 
 @dataclass(frozen=True)
 class BeamNode:
-    """One candidate: a hypothesis identified by its last token.
+    """One candidate: a hypothesis identified by its last token."""
 
-    Attributes:
-        position: of the last token in the target, from 1.
-        rank: among the candidates of its position, 0 for the best.
-        parent: rank of its parent among the candidates of the previous position; None at the first position.
-        token: last token as a piece. A byte token names the character spelled by its best continuation, with an
-            ellipsis if other continuations spell another one.
-        token_log_prob: log-probability of the last token given the tokens before it, in nats.
-        log_prob: log-probability of the whole hypothesis, in nats.
-        score: `log_prob` divided by the length penalty.
-        token_ids: all tokens, without `<s>`.
-        text: the same, decoded.
-        fate: `live` (kept in the beam), `finished` (ended with `</s>`) or `pruned` (ranked below the beam).
-        alive_until: last position at which it or a descendant was live or finished; `position` - 1 if it was pruned.
-    """
-
-    position: int
-    rank: int
-    parent: int | None
+    position: int  # of the last token in the target, from 1
+    rank: int  # among the candidates of its position, 0 for the best
+    parent: int | None  # rank of its parent among the candidates of the previous position; None at the first position
+    # last token as a piece. A byte token names the character spelled by its best continuation, with an ellipsis if
+    # other continuations spell another one.
     token: str
-    token_log_prob: float
-    log_prob: float
-    score: float
-    token_ids: tuple[int, ...]
-    text: str
-    fate: Fate
-    alive_until: int
+    token_log_prob: float  # log-probability of the last token given the tokens before it, in nats
+    log_prob: float  # log-probability of the whole hypothesis, in nats
+    score: float  # `log_prob` divided by the length penalty
+    token_ids: tuple[int, ...]  # all tokens, without `<s>`
+    text: str  # the same, decoded
+    fate: Fate  # `live` (kept in the beam), `finished` (ended with `</s>`) or `pruned` (ranked below the beam)
+    alive_until: int  # last position at which it or a descendant was live or finished; `position` - 1 if it was pruned
 
 
 @dataclass(frozen=True)
 class BeamTree:
-    """A whole search.
+    """A whole search."""
 
-    Attributes:
-        steps: the candidates of each position, best first, at most 2 x beam_size.
-        stop: reason why the search ended, see `core.decoding.BeamState`.
-        options: options of the search.
-        best: token ids of the best hypothesis.
-        finished: all finished hypotheses, best first.
-        num_forced: length of the forced prefix. Each of its tokens is the only candidate of its position.
-        start: piece that the decoder begins with.
-    """
-
-    steps: tuple[tuple[BeamNode, ...], ...]
-    stop: Stop
-    options: SearchOptions
-    best: tuple[int, ...]
-    finished: tuple[Hypothesis, ...]
-    num_forced: int = 0
-    start: str = "<s>"
+    steps: tuple[tuple[BeamNode, ...], ...]  # the candidates of each position, best first, at most 2 x beam_size
+    stop: Stop  # reason why the search ended, see `core.decoding.BeamState`
+    options: SearchOptions  # options of the search
+    best: tuple[int, ...]  # token ids of the best hypothesis
+    finished: tuple[Hypothesis, ...]  # all finished hypotheses, best first
+    num_forced: int = 0  # length of the forced prefix. Each of its tokens is the only candidate of its position.
+    start: str = "<s>"  # piece that the decoder begins with
 
     def path(self, node: BeamNode) -> list[BeamNode]:
         """The node and its ancestors, from the first token on."""

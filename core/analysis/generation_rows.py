@@ -13,20 +13,14 @@ State = Literal["predicted", "accepted", "rejected", "chosen", "masked", "kept"]
 
 
 class TokenCell(NamedTuple):
-    """A token of a row.
+    """A token of a row."""
 
-    Attributes:
-        position: of the translation, counted from 0.
-        token: its piece.
-        state: `predicted` in this step; of speculative decoding `accepted`, `rejected`, or `chosen` by the large model;
-            of mask-predict `masked`: predicted, to be masked and predicted again next, `kept`: not predicted here.
-        log_prob: in nats, where the model has computed it.
-    """
-
-    position: int
-    token: str
+    position: int  # of the translation, counted from 0
+    token: str  # its piece
+    # `predicted` in this step; of speculative decoding `accepted`, `rejected`, or `chosen` by the large model; of
+    # mask-predict `masked`: predicted, to be masked and predicted again next, `kept`: not predicted here
     state: State
-    log_prob: float | None = None
+    log_prob: float | None = None  # in nats, where the model has computed it
 
 
 class TokenRow(NamedTuple):

@@ -14,21 +14,13 @@ from core.model.training import LABEL_SMOOTHING
 
 
 class Variation(NamedTuple):
-    """A row of Table 3: English to German, newstest2013, without checkpoint averaging.
+    """A row of Table 3: English to German, newstest2013, without checkpoint averaging."""
 
-    Attributes:
-        perplexity: per word-piece, of the plain likelihood.
-        bleu: cased, tokenized.
-        parameters: in millions; None where the paper leaves the field empty.
-        label_smoothing: epsilon_ls in training.
-        steps: of the training.
-    """
-
-    perplexity: float
-    bleu: float
-    parameters: int | None = None
-    label_smoothing: float = LABEL_SMOOTHING
-    steps: int = 100_000
+    perplexity: float  # per word-piece, of the plain likelihood
+    bleu: float  # cased, tokenized
+    parameters: int | None = None  # in millions; None where the paper leaves the field empty
+    label_smoothing: float = LABEL_SMOOTHING  # epsilon_ls in training
+    steps: int = 100_000  # of the training
 
 
 # By the name of the preset with this shape.
@@ -75,19 +67,13 @@ def read_runs(path: Path) -> list[Run]:
 
 
 class Trained(NamedTuple):
-    """A row of Table 3 in an experiment.
-
-    Attributes:
-        shape: of the model.
-        scores: by name, one for each seed.
-        differences: of their means, from the mean of base in this experiment; none without base.
-    """
+    """A row of Table 3 in an experiment."""
 
     row: str
     experiment: str
-    shape: str
-    scores: dict[str, list[float]]
-    differences: dict[str, float]
+    shape: str  # of the model
+    scores: dict[str, list[float]]  # by name, one for each seed
+    differences: dict[str, float]  # of their means, from the mean of base in this experiment; none without base
 
 
 def trained_rows(folder: Path | None = None) -> list[Trained]:

@@ -17,49 +17,30 @@ Scale = Literal["sequential", "diverging", "greys"]  # of colours, from 0 to 1 o
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """A cell of a grid.
+    """A cell of a grid."""
 
-    Attributes:
-        text: written in it.
-        says: its meaning, shown on hover and read by screen readers.
-        shade: its place on the scale of the grid; what is outside is drawn at its end.
-        head: that a click selects; None without one.
-        scale: its own, if it is not that of the grid.
-        is_strong: whether its text is bold.
-        bar: ends of a bar below the text, as shares of the width, which has the colour; None colours the whole cell.
-    """
-
-    text: str
-    says: str
-    shade: float
-    head: Head | None = None
-    scale: Scale | None = None
-    is_strong: bool = False
+    text: str  # written in it
+    says: str  # its meaning, shown on hover and read by screen readers
+    shade: float  # its place on the scale of the grid; what is outside is drawn at its end
+    head: Head | None = None  # that a click selects; None without one
+    scale: Scale | None = None  # its own, if it is not that of the grid
+    is_strong: bool = False  # whether its text is bold
+    # ends of a bar below the text, as shares of the width, which has the colour; None colours the whole cell
     bar: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """Cells in rows and columns, coloured by one scale.
+    """Cells in rows and columns, coloured by one scale."""
 
-    Attributes:
-        title: name of the picture.
-        legend: meaning of the colours.
-        ends: texts at both ends of their scale.
-        columns: names.
-        rows: the name and the cells of each; None leaves a gap.
-        groups: names above several columns each, with their number.
-        width: least one of a cell, in characters.
-    """
-
-    title: str
-    legend: str
-    columns: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[Cell | None]]]
-    groups: Sequence[tuple[str, int]] = ()
-    ends: tuple[str, str] = ("0", "1")
+    title: str  # name of the picture
+    legend: str  # meaning of the colours
+    columns: Sequence[str]  # names
+    rows: Sequence[tuple[str, Sequence[Cell | None]]]  # the name and the cells of each; None leaves a gap
+    groups: Sequence[tuple[str, int]] = ()  # names above several columns each, with their number
+    ends: tuple[str, str] = ("0", "1")  # texts at both ends of their scale
     scale: Scale = "sequential"
-    width: int = 4
+    width: int = 4  # least one of a cell, in characters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,54 +54,34 @@ class Dot:
 
 @dataclass(frozen=True, kw_only=True)
 class Dots:
-    """A number for each of several heads of one kind, over their layers, with the mean of each layer.
+    """A number for each of several heads of one kind, over their layers, with the mean of each layer."""
 
-    Attributes:
-        title: name of the picture.
-        axis: meaning of the numbers.
-        dots: of the heads that have a number.
-        num_layers: of the kind.
-    """
-
-    title: str
-    axis: str
-    dots: Sequence[Dot]
-    num_layers: int
+    title: str  # name of the picture
+    axis: str  # meaning of the numbers
+    dots: Sequence[Dot]  # of the heads that have a number
+    num_layers: int  # of the kind
 
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """Bars of one colour, one for each column of a picture.
-
-    Attributes:
-        color: its place among the colours of heads.
-        heads: that a click on a bar selects; empty if the series has none.
-        says: of each bar on hover; by default its series, column and value.
-    """
+    """Bars of one colour, one for each column of a picture."""
 
     name: str
-    color: int
+    color: int  # its place among the colours of heads
     values: Sequence[float]
-    heads: Sequence[Head | None] = ()
-    says: Sequence[str] = ()
+    heads: Sequence[Head | None] = ()  # that a click on a bar selects; empty if the series has none
+    says: Sequence[str] = ()  # of each bar on hover; by default its series, column and value
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bars:
-    """Signed numbers in columns, stacked away from 0.
+    """Signed numbers in columns, stacked away from 0."""
 
-    Attributes:
-        title: name of the picture.
-        axis: meaning of the numbers.
-        columns: names.
-        below: meaning of the columns.
-    """
-
-    title: str
-    axis: str
-    columns: Sequence[str]
+    title: str  # name of the picture
+    axis: str  # meaning of the numbers
+    columns: Sequence[str]  # names
     series: Sequence[Series]
-    below: str = ""
+    below: str = ""  # meaning of the columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,29 +109,21 @@ class Curve:
 
 @dataclass(frozen=True, kw_only=True)
 class Curves:
-    """Lines over numbers, or over places with names.
+    """Lines over numbers, or over places with names."""
 
-    Attributes:
-        title: name of the picture.
-        axis: meaning of the values.
-        below: meaning of the places.
-        names: of places, from left to right; without them places are numbers with a scale.
-        limits: least and largest value of the scale; None for that of the curves.
-        scale: of the values, which are written in percent if they are shares; on a logarithmic one those that are not
-            above 0 leave a gap.
-        rules: places of vertical lines.
-        current: the place of the strong one of them.
-    """
-
-    title: str
-    axis: str
-    below: str
+    title: str  # name of the picture
+    axis: str  # meaning of the values
+    below: str  # meaning of the places
     curves: Sequence[Curve]
+    # of places, from left to right; without them places are numbers with a scale
     names: Sequence[tuple[float, str]] = ()
+    # least and largest value of the scale; None for that of the curves
     limits: tuple[float | None, float | None] = (None, None)
+    # of the values, which are written in percent if they are shares; on a logarithmic one those that are not above 0
+    # leave a gap
     scale: Literal["linear", "log", "share"] = "linear"
-    rules: Sequence[float] = ()
-    current: float | None = None
+    rules: Sequence[float] = ()  # places of vertical lines
+    current: float | None = None  # the place of the strong one of them
 
 
 Picture = Grid | Dots | Bars | Curves

@@ -18,36 +18,24 @@ NOT_RUN = object()  # in place of the result of a call that has not run
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """A value that a script makes in its own way, such as a model that it opens.
+    """A value that a script makes in its own way, such as a model that it opens."""
 
-    Attributes:
-        name: of its variable.
-        value: the value here.
-        code: writes the lines that make it there, from the name of the variable; imports are lines of their own.
-    """
-
-    name: str
-    value: Any
+    name: str  # of its variable
+    value: Any  # the value here
+    # writes the lines that make it there, from the name of the variable; imports are lines of their own
     code: Callable[[str], str]
 
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A call of a function, or of a method of its first argument.
+    """A call of a function, or of a method of its first argument."""
 
-    Attributes:
-        name: of the variable of its result in a script; "" for a call without one, such as one that writes a file.
-        function: one of a module, the name of a method, `.` with the name of an attribute, or `[]` for an item.
-        arguments: values, `Given` values, and calls whose results are the arguments.
-        keywords: the same by name.
-        known: the result, if the call has run already.
-    """
-
-    name: str
+    name: str  # of the variable of its result in a script; "" for a call without one, such as one that writes a file
+    # one of a module, the name of a method, `.` with the name of an attribute, or `[]` for an item
     function: Callable[..., Any] | str
-    arguments: tuple[Any, ...] = ()
-    keywords: Mapping[str, Any] = dataclasses.field(default_factory=dict[str, Any])
-    known: Any = NOT_RUN
+    arguments: tuple[Any, ...] = ()  # values, `Given` values, and calls whose results are the arguments
+    keywords: Mapping[str, Any] = dataclasses.field(default_factory=dict[str, Any])  # the same by name
+    known: Any = NOT_RUN  # the result, if the call has run already
 
     def returning(self, result: Any) -> "Call":
         """The same call, which has run already, with its result."""

@@ -69,17 +69,11 @@ def sample_fan(
 
 @dataclass(frozen=True)
 class KeptTokens:
-    """The tokens that a sample is drawn from at one position.
+    """The tokens that a sample is drawn from at one position."""
 
-    Attributes:
-        count: number of them.
-        mass: their probability by the model.
-        least: log-probability by the model of the least probable of them, in nats.
-    """
-
-    count: int
-    mass: float
-    least: float
+    count: int  # number of them
+    mass: float  # their probability by the model
+    least: float  # log-probability by the model of the least probable of them, in nats
 
 
 def kept_tokens(

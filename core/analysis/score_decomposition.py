@@ -40,18 +40,13 @@ class ScoreParts:
     and a key c W_K + p W_K + b_K; scores are q . k / sqrt(d_k). The bias of the keys is left out: q . b_K is the same
     for all keys of a row, so the softmax cancels it, and its gradient is zero up to rounding. Of the remaining six
     terms, the four without a bias are a part each, named after the query first; the two with b_Q form one part.
-
-    Attributes:
-        parts: [H, Q, K] each: `PARTS`, or `RELATIVE_PARTS`.
-        scores: [H, Q, K] as computed by the model, minus q . b_K.
-        allowed: [Q, K] whether the query may attend to the key.
     """
 
     kind: SelfAttentionKind
     tokens: tuple[str, ...]
-    parts: dict[ScorePart, Tensor]
-    scores: Tensor
-    allowed: Tensor
+    parts: dict[ScorePart, Tensor]  # [H, Q, K] each: `PARTS`, or `RELATIVE_PARTS`
+    scores: Tensor  # [H, Q, K] as computed by the model, minus q . b_K
+    allowed: Tensor  # [Q, K] whether the query may attend to the key
 
     @property
     def total(self) -> Tensor:

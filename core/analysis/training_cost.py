@@ -83,17 +83,11 @@ def _network(config: TransformerConfig, d_ff: int) -> int:
 
 
 class TrainingCost(NamedTuple):
-    """Cost of the runs that made a checkpoint.
+    """Cost of the runs that made a checkpoint."""
 
-    Attributes:
-        steps: of all runs.
-        flops: counted, as if every batch was full and as large as those of the last run: at most.
-        hours: of all runs; None where one is not recorded.
-    """
-
-    steps: int
-    flops: float
-    hours: float | None
+    steps: int  # of all runs
+    flops: float  # counted, as if every batch was full and as large as those of the last run: at most
+    hours: float | None  # of all runs; None where one is not recorded
 
 
 def training_cost(config: TransformerConfig, training: dict[str, Any]) -> TrainingCost | None:

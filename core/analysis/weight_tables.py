@@ -14,16 +14,11 @@ Columns = dict[str, list[Any]]
 
 @dataclass(frozen=True)
 class LinePanel:
-    """One panel of a figure: some heads of one layer on one sentence.
-
-    Attributes:
-        heads: counted from 0.
-        queries: words whose lines are drawn; empty: all words.
-    """
+    """One panel of a figure: some heads of one layer on one sentence."""
 
     attention: AttentionMap
-    heads: tuple[int, ...]
-    queries: tuple[int, ...] = ()
+    heads: tuple[int, ...]  # counted from 0
+    queries: tuple[int, ...] = ()  # words whose lines are drawn; empty: all words
 
 
 def lines_table(attention: AttentionMap, heads: Sequence[int]) -> Columns:

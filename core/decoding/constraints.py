@@ -16,31 +16,25 @@ from core.text.tokenizer import Tokenizer
 
 
 class Forbidden(NamedTuple):
-    """A token that is not generated.
-
-    Attributes:
-        position: number of tokens before it, from 0; None for every position.
-    """
+    """A token that is not generated."""
 
     token_id: int
-    position: int | None = None
+    position: int | None = None  # number of tokens before it, from 0; None for every position
 
 
 @dataclass(frozen=True, kw_only=True)
 class Constraints:
     """Constraints of a search for one token after the other.
 
-    Attributes:
-        min_length: least number of tokens before `</s>`, which is forbidden until then. For over half of the sentences
-            of WMT'15 English to German the most probable translation of all is the empty one, which a beam of ordinary
-            size does not find (Stahlberg & Byrne 2019).
-        forbidden: tokens that are not generated. Their text may still be written with other tokens.
-
     Raises:
         ValueError: a value is out of range.
     """
 
+    # least number of tokens before `</s>`, which is forbidden until then. For over half of the sentences of WMT'15
+    # English to German the most probable translation of all is the empty one, which a beam of ordinary size does not
+    # find (Stahlberg & Byrne 2019).
     min_length: int = 0
+    # tokens that are not generated. Their text may still be written with other tokens.
     forbidden: tuple[Forbidden, ...] = ()
 
     def __post_init__(self) -> None:
@@ -117,15 +111,11 @@ class Beginning:
     """What a translation begins with: tokens, and behind them a text, whatever its pieces.
 
     The last piece of the text may go beyond it: `Die Kin` begins *Die Kinder*.
-
-    Attributes:
-        token_ids: the tokens.
-        text: the bytes that the tokens after these spell, with the spaces of their marks.
-        surfaces: of the vocabulary; needed for a text only.
     """
 
-    token_ids: tuple[int, ...] = ()
-    text: bytes = b""
+    token_ids: tuple[int, ...] = ()  # the tokens
+    text: bytes = b""  # the bytes that the tokens after these spell, with the spaces of their marks
+    # of the vocabulary; needed for a text only
     surfaces: Surfaces | None = field(default=None, repr=False, compare=False)
 
     @classmethod

@@ -23,11 +23,6 @@ ITERATIONS = LENGTH_CANDIDATES = NumberRange(int, 1, 64)
 class MaskPredictOptions:
     """Options of mask-predict.
 
-    Attributes:
-        never: ids that are not generated, besides `mask_id` and `eos_id`, which only ends a translation.
-        iterations: largest number of predictions, T.
-        length_candidates: number of lengths that are tried for each sentence.
-
     Raises:
         ValueError: a value is out of range.
     """
@@ -35,9 +30,9 @@ class MaskPredictOptions:
     mask_id: int
     eos_id: int
     pad_id: int
-    never: tuple[int, ...]
-    iterations: int = 10
-    length_candidates: int = 5
+    never: tuple[int, ...]  # ids that are not generated, besides `mask_id` and `eos_id`, which only ends a translation
+    iterations: int = 10  # largest number of predictions, T
+    length_candidates: int = 5  # number of lengths that are tried for each sentence
 
     def __post_init__(self) -> None:
         ITERATIONS.check("iterations", self.iterations)
@@ -51,40 +46,25 @@ class MaskPredictOptions:
 
 @dataclass(frozen=True)
 class Length:
-    """A length candidate of a sentence.
+    """A length candidate of a sentence."""
 
-    Attributes:
-        tokens: number of target tokens, `</s>` included, at least 2.
-        log_prob: of this length, in nats.
-    """
-
-    tokens: int
-    log_prob: float
+    tokens: int  # number of target tokens, `</s>` included, at least 2
+    log_prob: float  # of this length, in nats
 
 
 @dataclass(frozen=True)
 class MaskPredictState:
-    """One length candidate of a sentence after one iteration.
+    """One length candidate of a sentence after one iteration."""
 
-    Attributes:
-        sentence: index of the sentence.
-        candidate: index of the length candidate.
-        length: the candidate.
-        iteration: counted from 1.
-        fed_ids: input of the decoder, `</s>` last; tokens to be predicted are the mask token.
-        token_ids: tokens after this iteration, `</s>` last.
-        token_log_probs: log-probability of each when it was last predicted, in nats; of `</s>`, that of the length.
-        masked_next: positions that the next iteration predicts again, in order; empty after the last.
-    """
-
-    sentence: int
-    candidate: int
-    length: Length
-    iteration: int
-    fed_ids: tuple[int, ...]
-    token_ids: tuple[int, ...]
+    sentence: int  # index of the sentence
+    candidate: int  # index of the length candidate
+    length: Length  # the candidate
+    iteration: int  # counted from 1
+    fed_ids: tuple[int, ...]  # input of the decoder, `</s>` last; tokens to be predicted are the mask token
+    token_ids: tuple[int, ...]  # tokens after this iteration, `</s>` last
+    # log-probability of each when it was last predicted, in nats; of `</s>`, that of the length
     token_log_probs: tuple[float, ...]
-    masked_next: tuple[int, ...]
+    masked_next: tuple[int, ...]  # positions that the next iteration predicts again, in order; empty after the last
 
     @property
     def hypothesis(self) -> Hypothesis:

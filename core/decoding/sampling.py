@@ -35,24 +35,19 @@ RANGES = {
 class Sampling:
     """How samples are drawn; the filters apply in this order, each to what those before it have left.
 
-    Attributes:
-        num_samples: number of samples.
-        temperature: log-probabilities are divided by it; below 1 samples keep to the probable, above 1 they spread.
-        top_k: number of tokens to draw from, and those as probable as the last of them; 0 for all.
-        top_p: draw from the fewest tokens that have this probability together (Holtzman et al. 2020); 1 for all.
-        min_p: draw from tokens with at least this share of the most probable one's probability (Nguyen et al. 2024).
-        seed: the same seed draws the same samples, of which the first do not depend on how many there are.
-
     Raises:
         ValueError: a value is out of range.
     """
 
-    num_samples: int = 8
+    num_samples: int = 8  # number of samples
+    # log-probabilities are divided by it; below 1 samples keep to the probable, above 1 they spread
     temperature: float = 1.0
-    top_k: int = 0
+    top_k: int = 0  # number of tokens to draw from, and those as probable as the last of them; 0 for all
+    # draw from the fewest tokens that have this probability together (Holtzman et al. 2020); 1 for all
     top_p: float = 1.0
+    # draw from tokens with at least this share of the most probable one's probability (Nguyen et al. 2024)
     min_p: float = 0.0
-    seed: int = 0
+    seed: int = 0  # the same seed draws the same samples, of which the first do not depend on how many there are
 
     def __post_init__(self) -> None:
         for name, allowed in RANGES.items():

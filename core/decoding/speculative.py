@@ -37,20 +37,14 @@ class ChainLogits(Protocol):
 
 @dataclass(frozen=True)
 class SpeculativeStep:
-    """One check of drafted tokens by the large model.
+    """One check of drafted tokens by the large model."""
 
-    Attributes:
-        drafted: tokens that the small model proposed.
-        accepted: number of them, from the first on, that the large model chooses too.
-        added: tokens that this step adds: the accepted ones and, unless the last of them is `</s>` or the limit is
-            reached, the large model's choice after them.
-        hypothesis: the translation so far.
-    """
-
-    drafted: tuple[int, ...]
-    accepted: int
+    drafted: tuple[int, ...]  # tokens that the small model proposed
+    accepted: int  # number of them, from the first on, that the large model chooses too
+    # tokens that this step adds: the accepted ones and, unless the last of them is `</s>` or the limit is reached, the
+    # large model's choice after them
     added: tuple[int, ...]
-    hypothesis: Hypothesis
+    hypothesis: Hypothesis  # the translation so far
 
 
 @torch.inference_mode()

@@ -75,21 +75,14 @@ def penalised_length(length: int, formula: PenaltyFormula) -> float:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A translation, finished or not.
+    """A translation, finished or not."""
 
-    Attributes:
-        token_ids: without `<s>`; the last is `</s>` if and only if it is finished.
-        token_log_probs: log-probability of each token given the tokens before it, in nats.
-        log_prob: their sum.
-        score: `log_prob` divided by the length penalty.
-        fed_ids: the decoder's input in the last iteration of mask-predict; None after a search for next tokens.
-    """
-
-    token_ids: tuple[int, ...] = ()
-    token_log_probs: tuple[float, ...] = ()
-    log_prob: float = 0.0
-    score: float = 0.0
+    token_ids: tuple[int, ...] = ()  # without `<s>`; the last is `</s>` if and only if it is finished
+    token_log_probs: tuple[float, ...] = ()  # log-probability of each token given the tokens before it, in nats
+    log_prob: float = 0.0  # their sum
+    score: float = 0.0  # `log_prob` divided by the length penalty
     finished: bool = False
+    # the decoder's input in the last iteration of mask-predict; None after a search for next tokens
     fed_ids: tuple[int, ...] | None = None
 
     def continued(self, token_id: int, token_log_prob: float, options: SearchOptions) -> "Hypothesis":
@@ -105,45 +98,31 @@ class Hypothesis:
 
 
 class Candidate(NamedTuple):
-    """One of the best continuations at a position.
+    """One of the best continuations at a position."""
 
-    Attributes:
-        parent: index, among the live hypotheses of the previous position, of the one it continues.
-        token_log_prob: log-probability of `token_id` given the parent, in nats.
-        log_prob: log-probability of the whole hypothesis, `token_id` included, in nats.
-        fate: `live` (kept in the beam), `finished` (ended with `</s>`) or `pruned` (ranked below the beam).
-    """
-
-    parent: int
+    parent: int  # index, among the live hypotheses of the previous position, of the one it continues
     token_id: int
-    token_log_prob: float
-    log_prob: float
-    fate: Fate
+    token_log_prob: float  # log-probability of `token_id` given the parent, in nats
+    log_prob: float  # log-probability of the whole hypothesis, `token_id` included, in nats
+    fate: Fate  # `live` (kept in the beam), `finished` (ended with `</s>`) or `pruned` (ranked below the beam)
 
 
 @dataclass(frozen=True)
 class BeamState:
-    """The search for one sentence after one position.
+    """The search for one sentence after one position."""
 
-    Attributes:
-        sentence: row of the sentence in the initial batch.
-        position: number of target tokens so far.
-        limit: largest number of target tokens allowed.
-        candidates: the best 2 x beam_size continuations (fewer if the vocabulary is smaller), best first.
-        live: hypotheses that remain in the beam, best first: the candidates with fate `live`, in the same order.
-        parents: for each live hypothesis, the index of its parent among the live hypotheses of the previous position.
-        finished: all hypotheses finished so far, best score first.
-        stop: reason for stopping after this position, None to continue: no live hypothesis can still win
-            (`cannot_win`), beam_size hypotheses have finished (`beam_finished`), or `limit` is reached (`limit`).
-    """
-
-    sentence: int
-    position: int
-    limit: int
+    sentence: int  # row of the sentence in the initial batch
+    position: int  # number of target tokens so far
+    limit: int  # largest number of target tokens allowed
+    # the best 2 x beam_size continuations (fewer if the vocabulary is smaller), best first
     candidates: tuple[Candidate, ...]
+    # hypotheses that remain in the beam, best first: the candidates with fate `live`, in the same order
     live: tuple[Hypothesis, ...]
+    # for each live hypothesis, the index of its parent among the live hypotheses of the previous position
     parents: tuple[int, ...]
-    finished: tuple[Hypothesis, ...]
+    finished: tuple[Hypothesis, ...]  # all hypotheses finished so far, best score first
+    # reason for stopping after this position, None to continue: no live hypothesis can still win (`cannot_win`),
+    # beam_size hypotheses have finished (`beam_finished`), or `limit` is reached (`limit`)
     stop: Stop | None
 
 

@@ -18,17 +18,11 @@ from core.text.traced_text import Span, TracedText
 
 
 class PassIds(NamedTuple):
-    """Token ids of a source and a target, for one teacher-forced pass.
+    """Token ids of a source and a target, for one teacher-forced pass."""
 
-    Attributes:
-        source: S tokens of the source.
-        fed: T tokens fed to the decoder.
-        predicted: T tokens predicted at the same positions.
-    """
-
-    source: list[int]
-    fed: list[int]
-    predicted: list[int]
+    source: list[int]  # S tokens of the source
+    fed: list[int]  # T tokens fed to the decoder
+    predicted: list[int]  # T tokens predicted at the same positions
 
 
 class DecoderPass(NamedTuple):

@@ -12,19 +12,12 @@ SHAPE = re.compile(r"\[((?:[A-Z1](?:, )?)+)\]")  # such as [B, 1, L]
 
 
 class PaperPart(NamedTuple):
-    """A part of Figure 1.
+    """A part of Figure 1."""
 
-    Attributes:
-        name: of the part, its `link` in figure1*.js.
-        code: the function or class in `core/paper.py`.
-        step: name of a step of Step by step; `{kind}` is the sub-layer, such as `cross`.
-        section: of the paper.
-    """
-
-    name: str
-    code: str
-    step: str
-    section: str
+    name: str  # of the part, its `link` in figure1*.js
+    code: str  # the function or class in `core/paper.py`
+    step: str  # name of a step of Step by step; `{kind}` is the sub-layer, such as `cross`
+    section: str  # of the paper
 
 
 PARTS = (

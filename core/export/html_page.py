@@ -22,19 +22,12 @@ FRAME_HEIGHT = 720  # pixels; a larger page scrolls
 
 @dataclass(frozen=True)
 class Note:
-    """Texts for the readers of a page, plain but for words between asterisks, which are emphasised.
+    """Texts for the readers of a page, plain but for words between asterisks, which are emphasised."""
 
-    Attributes:
-        title: what the page is about.
-        text: what to look at, and why.
-        questions: listed below the heads.
-        back: label and address of a link above the title.
-    """
-
-    title: str
-    text: str
-    questions: tuple[str, ...] = ()
-    back: tuple[str, str] | None = None
+    title: str  # what the page is about
+    text: str  # what to look at, and why
+    questions: tuple[str, ...] = ()  # listed below the heads
+    back: tuple[str, str] | None = None  # label and address of a link above the title
 
 
 def page(

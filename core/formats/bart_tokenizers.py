@@ -46,18 +46,13 @@ CLASSES = {  # of tokenizers, in tokenizer_config.json, by the type of models
 
 
 class ModelTokenizer(NamedTuple):
-    """A tokenizer with what its model puts around texts.
-
-    Attributes:
-        start_id: the decoder's start, unless the configuration has another.
-        forces_language: whether the tokenizer knows the first token of a target.
-    """
+    """A tokenizer with what its model puts around texts."""
 
     tokenizer: DictionaryTokenizer
-    start_id: int
+    start_id: int  # the decoder's start, unless the configuration has another
     source_prefix: tuple[int, ...] = ()
     source_suffix: tuple[int, ...] = ()
-    forces_language: bool = False
+    forces_language: bool = False  # whether the tokenizer knows the first token of a target
 
 
 def read_tokenizer(files: SourceFiles, settings: Settings, search: Settings) -> ModelTokenizer:

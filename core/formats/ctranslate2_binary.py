@@ -40,18 +40,12 @@ class Variable:
 
 @dataclass(frozen=True)
 class BinaryModel:
-    """A `model.bin`, of which only names, shapes and types have been read.
-
-    Attributes:
-        specification: name of the class that describes the model, such as `TransformerSpec`.
-        revision: of the specification.
-        variables: by name; two names may have one variable.
-    """
+    """A `model.bin`, of which only names, shapes and types have been read."""
 
     file_name: str
-    specification: str
-    revision: int
-    variables: Mapping[str, Variable]
+    specification: str  # name of the class that describes the model, such as `TransformerSpec`
+    revision: int  # of the specification
+    variables: Mapping[str, Variable]  # by name; two names may have one variable
     content: mmap.mmap
 
     def stored(self, name: str) -> Tensor:

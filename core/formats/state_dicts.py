@@ -31,19 +31,12 @@ MAX_DEPTH = 4  # of keys
 
 @dataclass(frozen=True)
 class StateDict:
-    """Parameters of a file under the names that the model itself gives them.
+    """Parameters of a file under the names that the model itself gives them."""
 
-    Attributes:
-        weights: the tensors, without those of integers and truth values, which are no parameters.
-        keys: under which they are in the file.
-        prefix: that all of their names have in the file, beginning of `model.encoder...`.
-        settings: numbers, texts and switches beside the parameters, by name.
-    """
-
-    weights: Weights
-    keys: tuple[str, ...]
-    prefix: str
-    settings: Mapping[str, Any]
+    weights: Weights  # the tensors, without those of integers and truth values, which are no parameters
+    keys: tuple[str, ...]  # under which they are in the file
+    prefix: str  # that all of their names have in the file, beginning of `model.encoder...`
+    settings: Mapping[str, Any]  # numbers, texts and switches beside the parameters, by name
 
     def bare(self, name: str) -> str:
         """A name as the file has it, or without the prefix already, as `weights` has it."""

@@ -127,13 +127,9 @@ def _pickles(path: Path, file_name: str) -> list[bytes]:
 
 
 class Inert:
-    """Stands for an object of a class that is not imported.
+    """Stands for an object of a class that is not imported."""
 
-    Attributes:
-        state: of the object, {} if it is not a mapping.
-    """
-
-    state: Mapping[Any, Any] = MappingProxyType({})
+    state: Mapping[Any, Any] = MappingProxyType({})  # of the object, {} if it is not a mapping
 
     def __init__(self, *_args: object) -> None:
         pass

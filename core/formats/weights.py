@@ -18,17 +18,11 @@ FLOATS = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
 
 @dataclass(frozen=True)
 class Weights:
-    """Tensors of a file, read only on request.
+    """Tensors of a file, read only on request."""
 
-    Attributes:
-        file_name: for messages.
-        shapes: by name.
-        dtypes: by name; only floating-point types of at most 32 bits.
-    """
-
-    file_name: str
-    shapes: Mapping[str, tuple[int, ...]]
-    dtypes: Mapping[str, torch.dtype]
+    file_name: str  # for messages
+    shapes: Mapping[str, tuple[int, ...]]  # by name
+    dtypes: Mapping[str, torch.dtype]  # by name; only floating-point types of at most 32 bits
     get: Callable[[str], Tensor]  # as stored; do not modify it
 
     def read(self, name: str, of_large_model: bool = False) -> Tensor:

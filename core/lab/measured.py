@@ -22,18 +22,13 @@ class Spread(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Results of one row over its seeds.
-
-    Attributes:
-        exact: share of the unseen pairs that are answered exactly after each of `STEPS`.
-        loss: of the last step, in nats.
-        entropy: mean over the heads and rows of the encoder's first layer before the first step, as a share of that of
-            equal weights.
-    """
+    """Results of one row over its seeds."""
 
     seeds: int
-    exact: tuple[Spread, ...]
-    loss: Spread
+    exact: tuple[Spread, ...]  # share of the unseen pairs that are answered exactly after each of `STEPS`
+    loss: Spread  # of the last step, in nats
+    # mean over the heads and rows of the encoder's first layer before the first step, as a share of that of equal
+    # weights
     entropy: Spread
 
 

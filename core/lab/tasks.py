@@ -22,19 +22,12 @@ MAX_LINES, MIN_SOURCES, MAX_TOKENS, MAX_VOCABULARY = 5000, 20, 64, 2000  # of on
 
 @dataclass(frozen=True)
 class Task:
-    """What a model learns.
+    """What a model learns."""
 
-    Attributes:
-        name: identifier.
-        tokenizer: of both sides.
-        draw: a pair to train on.
-        unseen: pairs to test on, whose sources are not trained on.
-    """
-
-    name: str
-    tokenizer: SentencePieceTokenizer
-    draw: Callable[[random.Random], Pair]
-    unseen: tuple[Pair, ...]
+    name: str  # identifier
+    tokenizer: SentencePieceTokenizer  # of both sides
+    draw: Callable[[random.Random], Pair]  # a pair to train on
+    unseen: tuple[Pair, ...]  # pairs to test on, whose sources are not trained on
 
     @cached_property
     def _unseen_sources(self) -> set[str]:

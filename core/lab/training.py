@@ -17,17 +17,11 @@ _GENERATOR = threading.Lock()  # PyTorch has one generator for a process, which 
 
 
 class Step(NamedTuple):
-    """One step of training.
+    """One step of training."""
 
-    Attributes:
-        number: counted from 1.
-        loss: mean over the tokens, in nats.
-        rate: of learning, in this step.
-    """
-
-    number: int
-    loss: float
-    rate: float
+    number: int  # counted from 1
+    loss: float  # mean over the tokens, in nats
+    rate: float  # of learning, in this step
 
 
 class Training:

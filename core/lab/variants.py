@@ -54,24 +54,16 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """One part of the paper taken away or changed.
+    """One part of the paper taken away or changed."""
 
-    Attributes:
-        name: identifier.
-        section: of the paper, where it says why the part is there.
-        says: what it says, in other words.
-        predicted: what follows for a model without the part.
-        parts: names in `core/paper.py`, such as `FeedForward.forward`, and what is put in their places.
-        settings: fields of `Settings` and their values.
-    """
-
-    name: str
+    name: str  # identifier
     title: str
-    section: str
-    says: str
-    predicted: str
+    section: str  # of the paper, where it says why the part is there
+    says: str  # what it says, in other words
+    predicted: str  # what follows for a model without the part
+    # names in `core/paper.py`, such as `FeedForward.forward`, and what is put in their places
     parts: Mapping[str, Callable[..., Any]] = field(default_factory=dict[str, Callable[..., Any]])
-    settings: Mapping[str, float] = field(default_factory=dict[str, float])
+    settings: Mapping[str, float] = field(default_factory=dict[str, float])  # fields of `Settings` and their values
 
     @property
     def is_paper_model(self) -> bool:

@@ -15,17 +15,11 @@ from torch.nn import functional as F
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """Range of keys that each query may attend to: O(n), unlike an O(n^2) mask.
+    """Range of keys that each query may attend to: O(n), unlike an O(n^2) mask."""
 
-    Attributes:
-        first: [B, Q] first key of each query. From one query to the next it increases by 0 or 1.
-        stop: [B, Q] end of the range, exclusive; increases likewise, greater than `first`.
-        size: r, largest length of a range.
-    """
-
-    first: Tensor
-    stop: Tensor
-    size: int
+    first: Tensor  # [B, Q] first key of each query. From one query to the next it increases by 0 or 1.
+    stop: Tensor  # [B, Q] end of the range, exclusive; increases likewise, greater than `first`
+    size: int  # r, largest length of a range
 
     def as_mask(self, num_keys: int) -> Tensor:
         """The equivalent boolean mask: [B, 1, Q, num_keys]."""

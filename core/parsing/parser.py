@@ -35,17 +35,11 @@ class NotAParserError(ValueError):
 
 @dataclass(frozen=True)
 class Brackets:
-    """Token ids of linearised trees.
+    """Token ids of linearised trees."""
 
-    Attributes:
-        words: tokens that stand for a word: one for all words, or one per tag.
-        closing: the closing bracket of each opening one.
-        spelled: whether the words themselves are written too, each before the brackets in front of it.
-    """
-
-    words: tuple[int, ...]
-    closing: dict[int, int]
-    spelled: bool = False
+    words: tuple[int, ...]  # tokens that stand for a word: one for all words, or one per tag
+    closing: dict[int, int]  # the closing bracket of each opening one
+    spelled: bool = False  # whether the words themselves are written too, each before the brackets in front of it
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> "Brackets":
@@ -69,19 +63,13 @@ class Brackets:
 
 @dataclass(frozen=True)
 class Prefix:
-    """State of an unfinished tree.
+    """State of an unfinished tree."""
 
-    Attributes:
-        words: tokens of each word not yet placed, whose next one is written; empty unless words are spelled.
-        to_close: closing brackets of the open constituents, innermost last.
-        is_empty: whether the innermost constituent, or the whole tree, is still empty.
-        to_spell: tokens of the next word that are not written yet.
-    """
-
+    # tokens of each word not yet placed, whose next one is written; empty unless words are spelled
     words: tuple[TokenIds, ...]
-    to_close: TokenIds = ()
-    is_empty: bool = True
-    to_spell: TokenIds = ()
+    to_close: TokenIds = ()  # closing brackets of the open constituents, innermost last
+    is_empty: bool = True  # whether the innermost constituent, or the whole tree, is still empty
+    to_spell: TokenIds = ()  # tokens of the next word that are not written yet
 
     @classmethod
     def of(cls, words: Sequence[TokenIds]) -> "Prefix":
@@ -173,27 +161,19 @@ def _with_token(prefix: Prefix, token_id: int, brackets: Brackets, eos_id: int) 
 
 @dataclass(frozen=True)
 class Parse(Tabular):
-    """A sentence and its tree.
+    """A sentence and its tree."""
 
-    Attributes:
-        text: the words joined by spaces, which is the model's input.
-        tree: all tags are `XX` if the model predicts none.
-        token_ids: the linearised tree, `</s>` last: one token for each bracket and each word's tag, and those of the
-            words where the model spells them.
-        token_log_probs: log-probability of each token given the tokens before it, in nats; 0 for tokens of words.
-        positions: in `token_ids`, of each symbol of the linearised tree.
-        score: log-probability divided by the length penalty.
-        by_modules: see `Translation`.
-    """
-
-    text: str
+    text: str  # the words joined by spaces, which is the model's input
     words: tuple[str, ...]
-    tree: Tree
+    tree: Tree  # all tags are `XX` if the model predicts none
+    # the linearised tree, `</s>` last: one token for each bracket and each word's tag, and those of the words where the
+    # model spells them
     token_ids: tuple[int, ...]
+    # log-probability of each token given the tokens before it, in nats; 0 for tokens of words
     token_log_probs: tuple[float, ...]
-    positions: tuple[int, ...]
-    score: float
-    by_modules: bool = False
+    positions: tuple[int, ...]  # in `token_ids`, of each symbol of the linearised tree
+    score: float  # log-probability divided by the length penalty
+    by_modules: bool = False  # see `Translation`
 
     @property
     def log_prob(self) -> float:

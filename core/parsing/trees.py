@@ -22,17 +22,11 @@ ESCAPED = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-",
 
 @dataclass(frozen=True)
 class Tree:
-    """A constituent with its children, or a word with its tag.
+    """A constituent with its children, or a word with its tag."""
 
-    Attributes:
-        label: of the constituent, or the word's tag; empty for the outermost bracket of Penn Treebank files.
-        children: of a constituent, in order; empty for a word.
-        word: None for a constituent.
-    """
-
-    label: str
-    children: tuple["Tree", ...] = ()
-    word: str | None = None
+    label: str  # of the constituent, or the word's tag; empty for the outermost bracket of Penn Treebank files
+    children: tuple["Tree", ...] = ()  # of a constituent, in order; empty for a word
+    word: str | None = None  # None for a constituent
 
     def __str__(self) -> str:
         """Bracketed notation on one line."""

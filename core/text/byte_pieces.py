@@ -28,18 +28,13 @@ class Word(str):
 
 
 class BytePiece(str):
-    """A byte token such as `<0xF0>` that records the character it belongs to; equal to the plain string.
+    """A byte token such as `<0xF0>` that records the character it belongs to; equal to the plain string."""
 
-    Attributes:
-        spells: the character. If one byte is missing: the range of characters it can become, as the first and the last,
-            joined by a dash. Empty if unknown.
-        number: index of the byte in the character, from 1; 0 if the bytes are not valid UTF-8.
-        num_bytes: number of bytes of the character.
-    """
-
+    # the character. If one byte is missing: the range of characters it can become, as the first and the last, joined by
+    # a dash. Empty if unknown.
     spells: str
-    number: int
-    num_bytes: int
+    number: int  # index of the byte in the character, from 1; 0 if the bytes are not valid UTF-8
+    num_bytes: int  # number of bytes of the character
 
     def __new__(cls, token: str, spells: str = "", number: int = 0, num_bytes: int = 0) -> "BytePiece":
         piece = super().__new__(cls, token)

@@ -16,15 +16,10 @@ def marked(text: Text) -> Text:
 
 
 class Number(str):
-    """A number as English text that keeps its value, so that other languages can write it in their way.
+    """A number as English text that keeps its value, so that other languages can write it in their way."""
 
-    Attributes:
-        value: the number.
-        spec: its form, as for `format`, such as `,` or `.0%`.
-    """
-
-    value: float
-    spec: str
+    value: float  # the number
+    spec: str  # its form, as for `format`, such as `,` or `.0%`
 
     def __new__(cls, value: float, spec: str) -> Self:
         number = super().__new__(cls, format(value, spec))
@@ -38,15 +33,10 @@ def numbers(values: Sequence[float], spec: str) -> list[Number]:
 
 
 class Phrase(str):
-    """An English text: words with values in place of their `{names}`.
+    """An English text: words with values in place of their `{names}`."""
 
-    Attributes:
-        words: with the names.
-        values: texts by name; those that are phrases have words of their own, and a `Number` its value.
-    """
-
-    words: str
-    values: dict[str, str]
+    words: str  # with the names
+    values: dict[str, str]  # texts by name; those that are phrases have words of their own, and a `Number` its value
 
     def __new__(cls, words: str, /, **values: str) -> Self:
         phrase = super().__new__(cls, words.format(**values) if values else words)

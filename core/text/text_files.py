@@ -122,16 +122,11 @@ TAB = "\t"
 
 @dataclass(frozen=True)
 class Line:
-    """A sentence of a file.
+    """A sentence of a file."""
 
-    Attributes:
-        number: of its line, from 1.
-        target: its translation; None: the model's own is to be scored.
-    """
-
-    number: int
+    number: int  # of its line, from 1
     source: str
-    target: str | None = None
+    target: str | None = None  # its translation; None: the model's own is to be scored
 
 
 def parse_lines(text: str, second: str = "translation") -> list[Line]:

@@ -20,20 +20,15 @@ Role = Literal["start", "end", "language", "prefix", "text"]  # of a token in it
 
 
 class Tokenizer(Protocol):
-    """Interface of tokenizers, whose ids exclude `<s>` and `</s>`, which callers add.
-
-    Attributes:
-        language_codes: texts such as `>>fra<<` that name a target language, with which a source may begin. Empty for
-            one target language.
-        languages: codes of the source and of the target, by default, such as `en`; "" if unknown.
-    """
+    """Interface of tokenizers, whose ids exclude `<s>` and `</s>`, which callers add."""
 
     vocab_size: int
     pad_id: int
     bos_id: int
     eos_id: int
+    # texts such as `>>fra<<` that name a target language, with which a source may begin. Empty for one target language.
     language_codes: tuple[str, ...]
-    languages: tuple[str, str]
+    languages: tuple[str, str]  # codes of the source and of the target, by default, such as `en`; "" if unknown
 
     @property
     def target(self) -> "Tokenizer":

@@ -22,15 +22,11 @@ MOST_COMPARED = 10**7  # product of the lengths of two texts, beyond which they 
 
 @dataclass(frozen=True)
 class TracedText:
-    """A text with the origin of each character.
+    """A text with the origin of each character."""
 
-    Attributes:
-        text: as it is now.
-        origins: characters of the original text that each character comes from; empty for a space that was put in,
-            None for text that was put before.
-    """
-
-    text: str
+    text: str  # as it is now
+    # characters of the original text that each character comes from; empty for a space that was put in, None for text
+    # that was put before
     origins: tuple[Span | None, ...]
 
     @classmethod

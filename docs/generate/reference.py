@@ -1,8 +1,12 @@
 """Pages of the reference, and the docstrings on them."""
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
+
+from griffe import Class, Extension
 
 REFERENCE = "reference"
 PACKAGES = ("core", "train")
@@ -31,20 +35,48 @@ def docstrings(root: Path, module: str) -> dict[str, str]:
     return {
         name: docstring
         for path in sources(root, module)
-        for name, docstring in _documented(path.relative_to(root), ast.parse(path.read_text("utf-8")))
+        for name, docstring in _documented(path.relative_to(root), path.read_text("utf-8"))
         if docstring
     }
 
 
-def _documented(path: Path, module: ast.Module) -> Iterator[tuple[str, str]]:
+def _documented(path: Path, code: str) -> Iterator[tuple[str, str]]:
     """Yield the names and docstrings of a module and of its public classes, functions and methods."""
+    module, lines = ast.parse(code), code.splitlines()
     name = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
     if any(part.startswith("_") for part in name.split(".")):
         return
     yield name, ast.get_docstring(module) or ""
     for node in module.body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
-            yield f"{name}.{node.name}", ast.get_docstring(node) or ""
+            of_fields = described_fields(node, lines) if isinstance(node, ast.ClassDef) else ""
+            yield f"{name}.{node.name}", (ast.get_docstring(node) or "") + of_fields
             for inner in node.body if isinstance(node, ast.ClassDef) else []:
                 if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_"):
                     yield f"{name}.{node.name}.{inner.name}", ast.get_docstring(inner) or ""
+
+
+def described_fields(node: ast.ClassDef, lines: Sequence[str]) -> str:
+    """Return the comments above and behind the fields of a class as a section of its docstring, "" without any."""
+    described: list[str] = []
+    for field in node.body:
+        if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name):
+            continue
+        first = field.lineno - 1
+        while lines[first - 1].lstrip().startswith("# "):
+            first -= 1
+        comments = [line.strip() for line in lines[first : field.lineno - 1]]
+        if field.end_lineno and (behind := re.search(r"  (# (?!pyright|type: |noqa).*)", lines[field.end_lineno - 1])):
+            comments.append(behind[1])
+        if comments and not field.target.id.startswith("_"):
+            described.append(f"    {field.target.id}: {' '.join(line[2:] for line in comments)}.")
+    return "\n".join(["\n\nAttributes:", *described]) if described else ""
+
+
+class DescribedFields(Extension):
+    """Puts the comments of fields into the docstrings that mkdocstrings renders."""
+
+    def on_class_instance(self, *, node: Any, cls: Class, agent: Any, **_: Any) -> None:
+        """Add those of a class, if it has a docstring."""
+        if cls.docstring and isinstance(node, ast.ClassDef):
+            cls.docstring.value += described_fields(node, agent.code.splitlines())

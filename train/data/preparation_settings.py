@@ -21,16 +21,12 @@ SEGMENTATIONS = NumberRange(int, 1, 1_000)
 class Segmentation:
     """How training text is cut into pieces.
 
-    Attributes:
-        bpe_dropout: probability with which each merge is left out (Provilkov et al. 2020); 0: none.
-        segmentations: how often an epoch has each pair, each time in other pieces; 1 without `bpe_dropout`.
-
     Raises:
         ValueError: one of them is out of range.
     """
 
-    bpe_dropout: float = 0.0
-    segmentations: int = 1
+    bpe_dropout: float = 0.0  # probability with which each merge is left out (Provilkov et al. 2020); 0: none
+    segmentations: int = 1  # how often an epoch has each pair, each time in other pieces; 1 without `bpe_dropout`
 
     def __post_init__(self) -> None:
         BPE_DROPOUTS.check("bpe_dropout", self.bpe_dropout)
@@ -43,29 +39,19 @@ class Segmentation:
 
 @dataclass(frozen=True)
 class Preparation:
-    """What to prepare, and how.
+    """What to prepare, and how."""
 
-    Attributes:
-        train: training text.
-        valid: validation text, not part of `train`; only pairs with an empty side are left out.
-        vocab_size: pieces of the joint vocabulary; ignored with a `tokenizer`.
-        tokenizer: a SentencePiece model, or a checkpoint with one, to use instead of learning one.
-        labels: a file with one label for each training pair, such as its origin.
-        repeat: how often the pairs of a label occur in an epoch, by default once; 0 leaves them out.
-        filters: conditions for leaving out training pairs.
-        segmentation: how the training text is cut into pieces, by default once and without dropout.
-        symbols: strings that become one piece each; see `SentencePieceTokenizer.train`.
-    """
-
-    train: ParallelText
-    valid: ParallelText
-    vocab_size: int
-    tokenizer: Path | None = None
-    labels: Path | None = None
+    train: ParallelText  # training text
+    valid: ParallelText  # validation text, not part of `train`; only pairs with an empty side are left out
+    vocab_size: int  # pieces of the joint vocabulary; ignored with a `tokenizer`
+    tokenizer: Path | None = None  # a SentencePiece model, or a checkpoint with one, to use instead of learning one
+    labels: Path | None = None  # a file with one label for each training pair, such as its origin
+    # how often the pairs of a label occur in an epoch, by default once; 0 leaves them out
     repeat: dict[str, int] = field(default_factory=dict[str, int])
-    filters: Filters = field(default_factory=Filters)
+    filters: Filters = field(default_factory=Filters)  # conditions for leaving out training pairs
+    # how the training text is cut into pieces, by default once and without dropout
     segmentation: Segmentation = field(default_factory=Segmentation)
-    symbols: Sequence[str] = ()
+    symbols: Sequence[str] = ()  # strings that become one piece each; see `SentencePieceTokenizer.train`
 
     def request(self) -> dict[str, Any]:
         """Return the files and options that must be the same when an interrupted `prepare` is resumed."""

@@ -16,23 +16,17 @@ from train.runs.provenance import now
 
 @dataclass(frozen=True)
 class LineScore:
-    """The score of a reader with one search setting on a set of pictures.
-
-    Attributes:
-        sentences: number of lines.
-        character_error_rate: insertions, deletions and substitutions that turn what was read into the texts, in per
-            cent of the characters of the texts.
-        exact_lines: lines without an error, in per cent.
-        seconds: search time.
-    """
+    """The score of a reader with one search setting on a set of pictures."""
 
     test_set: str
-    sentences: int
+    sentences: int  # number of lines
+    # insertions, deletions and substitutions that turn what was read into the texts, in per cent of the characters of
+    # the texts
     character_error_rate: float
-    exact_lines: float
+    exact_lines: float  # lines without an error, in per cent
     beam_size: int
     length_penalty: float
-    seconds: float
+    seconds: float  # search time
     date: str
 
     def __str__(self) -> str:

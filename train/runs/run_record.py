@@ -27,22 +27,14 @@ class RunFolderError(RuntimeError):
 
 @dataclass(frozen=True)
 class RunSettings:
-    """Settings of a run, which stay the same when it is resumed.
+    """Settings of a run, which stay the same when it is resumed."""
 
-    Attributes:
-        preset: its name.
-        recipe: with its precision resolved; see `train.precision`.
-        data: the prepared folder.
-        manifest: of the data.
-        init: facts of the checkpoint that the run starts from; see `train.warm_start`.
-    """
-
-    preset: str
+    preset: str  # its name
     config: TransformerConfig
-    recipe: Recipe
-    data: Path
-    manifest: dict[str, Any]
-    init: dict[str, Any] | None = None
+    recipe: Recipe  # with its precision resolved; see `train.precision`
+    data: Path  # the prepared folder
+    manifest: dict[str, Any]  # of the data
+    init: dict[str, Any] | None = None  # facts of the checkpoint that the run starts from; see `train.warm_start`
 
     def facts(self) -> dict[str, Any]:
         """Return the facts that a run records first."""

@@ -98,22 +98,16 @@ def scaled(config: TransformerConfig, width: int = 1, depth: int = 1) -> Transfo
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """Settings shared by all rows.
-
-    Attributes:
-        given: recipe fields that replace those of the rows' presets.
-        seeds: each row is trained once with each; none for the seed of the row's preset.
-        test_set: the text for perplexity and BLEU.
-    """
+    """Settings shared by all rows."""
 
     data: Path
     folder: Path
     budget: Budget
     width: int
     depth: int
-    given: dict[str, Any]
-    seeds: tuple[int, ...] = ()
-    test_set: TestSet
+    given: dict[str, Any]  # recipe fields that replace those of the rows' presets
+    seeds: tuple[int, ...] = ()  # each row is trained once with each; none for the seed of the row's preset
+    test_set: TestSet  # the text for perplexity and BLEU
     beam_size: int
     device: torch.device
 

@@ -25,17 +25,11 @@ CrossMaps = Callable[[Translator, str, str], Sequence[AttentionMap]]
 
 @dataclass(frozen=True)
 class TokenWords:
-    """Words of a sentence and its translation that tokens belong to.
+    """Words of a sentence and its translation that tokens belong to."""
 
-    Attributes:
-        source: [S, source words] share of each token in each word; rows of special tokens are 0.
-        target: [T, target words] the same of the predicted tokens.
-        fed: [T, target words] the same of the tokens fed to the decoder.
-    """
-
-    source: Tensor
-    target: Tensor
-    fed: Tensor
+    source: Tensor  # [S, source words] share of each token in each word; rows of special tokens are 0
+    target: Tensor  # [T, target words] the same of the predicted tokens
+    fed: Tensor  # [T, target words] the same of the tokens fed to the decoder
 
 
 def words_as_shown(tokens: Sequence[str]) -> Tensor:
@@ -155,17 +149,11 @@ def score_links(links: frozenset[Link], gold: GoldLinks) -> AlignmentScore:
 
 @dataclass(frozen=True)
 class Aligner:
-    """A head or a mean of heads as a word aligner, with its score.
+    """A head or a mean of heads as a word aligner, with its score."""
 
-    Attributes:
-        layer: from 0; None for the mean over all layers.
-        head: from 0; None for the mean over the heads of the layer, and for a layer with one head.
-        rows: which decoder rows stand for a target word.
-    """
-
-    layer: int | None
-    head: int | None
-    rows: Rows
+    layer: int | None  # from 0; None for the mean over all layers
+    head: int | None  # from 0; None for the mean over the heads of the layer, and for a layer with one head
+    rows: Rows  # which decoder rows stand for a target word
     score: AlignmentScore
 
     def __str__(self) -> str:

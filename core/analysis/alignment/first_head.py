@@ -44,17 +44,12 @@ MAX_PAIRS = 3
 
 @dataclass(frozen=True)
 class HeadLinks:
-    """Links of one head of cross-attention in one sentence, punctuation left out.
+    """Links of one head of cross-attention in one sentence, punctuation left out."""
 
-    Attributes:
-        pairs: up to `MAX_PAIRS` informative links, as target word and source word, in the order of the target.
-        agreeing: number of target words that the head links as the consensus does.
-        words: number of target words.
-    """
-
+    # up to `MAX_PAIRS` informative links, as target word and source word, in the order of the target
     pairs: tuple[tuple[str, str], ...]
-    agreeing: int
-    words: int
+    agreeing: int  # number of target words that the head links as the consensus does
+    words: int  # number of target words
 
 
 def first_head(maps: Sequence[AttentionMap]) -> Head:

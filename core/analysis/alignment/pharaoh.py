@@ -19,15 +19,10 @@ _LINK = re.compile(r"([0-9]+)([-?p])([0-9]+)")
 
 @dataclass(frozen=True)
 class GoldLinks:
-    """Links annotated by people in a sentence pair (Och & Ney 2003).
+    """Links annotated by people in a sentence pair (Och & Ney 2003)."""
 
-    Attributes:
-        sure: links that an alignment must have.
-        possible: links that it may have; includes the sure ones.
-    """
-
-    sure: frozenset[Link]
-    possible: frozenset[Link]
+    sure: frozenset[Link]  # links that an alignment must have
+    possible: frozenset[Link]  # links that it may have; includes the sure ones
 
     def __post_init__(self) -> None:
         if not self.sure <= self.possible:

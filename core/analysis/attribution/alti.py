@@ -40,19 +40,13 @@ class Decomposition:
 
     where the residual connection adds L(x_i) (Ferrando et al. 2022). If the norm is on the input of the sub-layer
     instead, the output is a sum already: L is the identity, beta is 0, and x_j in T_i is the normalised input.
-
-    Attributes:
-        values: [H, K, D] gamma * (f_h(x_j) - mean): the part of a head, before attention and scale.
-        residual: [Q, D] gamma * (x_i - mean), before scale.
-        scale: [Q, 1] 1 / s_i.
-        constant: [Q, D] L(b_O) + beta, which belongs to no token.
     """
 
     sublayer: SubLayer
-    values: Tensor
-    residual: Tensor
-    scale: Tensor
-    constant: Tensor
+    values: Tensor  # [H, K, D] gamma * (f_h(x_j) - mean): the part of a head, before attention and scale
+    residual: Tensor  # [Q, D] gamma * (x_i - mean), before scale
+    scale: Tensor  # [Q, 1] 1 / s_i
+    constant: Tensor  # [Q, D] L(b_O) + beta, which belongs to no token
 
     def parts(self, rows: slice) -> tuple[Tensor, Tensor]:
         """Parts of some rows of the output.

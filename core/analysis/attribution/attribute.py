@@ -50,21 +50,13 @@ class TokenRow(NamedTuple):
 
 @dataclass(frozen=True)
 class ContrastAttribution(PicturedResult):
-    """Scores of all source and prefix tokens for one prediction.
+    """Scores of all source and prefix tokens for one prediction."""
 
-    Attributes:
-        contrast: the prediction.
-        output: F(1), in nats.
-        baseline: F(0), in nats.
-        points: of the integral of integrated gradients; 0 without them.
-        scores: [S + T] by method, on the CPU.
-    """
-
-    contrast: Contrast
-    output: float
-    baseline: float
-    points: int
-    scores: Mapping[ContrastMethod, Tensor]
+    contrast: Contrast  # the prediction
+    output: float  # F(1), in nats
+    baseline: float  # F(0), in nats
+    points: int  # of the integral of integrated gradients; 0 without them
+    scores: Mapping[ContrastMethod, Tensor]  # [S + T] by method, on the CPU
 
     def gap(self, method: ContrastMethod) -> float:
         """Completeness gap, in nats: the absolute difference between the sum of the scores and F(1) - F(0)."""

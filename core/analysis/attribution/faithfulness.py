@@ -103,23 +103,16 @@ def measured_curves(
 
 @dataclass(frozen=True)
 class Faithfulness:
-    """AOPC of one method over the examples of a sample.
-
-    Attributes:
-        aopc: mean.
-        error: standard error of that mean; NaN for one example.
-        above_random: difference from the control, example by example; its p-value is corrected for the number of
-            methods (`holm`). 0 for the control itself.
-        beats_random: whether that difference is above 0 and its p-value at most `LEVEL`.
-        is_best: whether the best method is not shown to be better, see `Ranking`.
-    """
+    """AOPC of one method over the examples of a sample."""
 
     method: str
-    aopc: float
-    error: float
+    aopc: float  # mean
+    error: float  # standard error of that mean; NaN for one example
+    # difference from the control, example by example; its p-value is corrected for the number of methods (`holm`). 0
+    # for the control itself
     above_random: PairedDifference
-    beats_random: bool
-    is_best: bool
+    beats_random: bool  # whether that difference is above 0 and its p-value at most `LEVEL`
+    is_best: bool  # whether the best method is not shown to be better, see `Ranking`
 
 
 @dataclass(frozen=True)
@@ -129,20 +122,15 @@ class Ranking(PicturedResult):
     The largest of several means is too large by chance. So the best method is chosen on one half of the examples (the
     first, third, and so on) and measured on the other, and the other way round. There all methods are compared with it,
     example by example.
-
-    Attributes:
-        methods: by their mean over all examples, the control included; largest first.
-        best: methods with the largest mean over the first and over the second half, once if they are the same.
-        best_aopc: mean over all examples of the method chosen on the half that does not have them; NaN for one example.
-        num_examples: how many examples there are.
-        curves: means of their curves.
     """
 
-    methods: tuple[Faithfulness, ...]
+    methods: tuple[Faithfulness, ...]  # by their mean over all examples, the control included; largest first
+    # methods with the largest mean over the first and over the second half, once if they are the same
     best: tuple[str, ...]
+    # mean over all examples of the method chosen on the half that does not have them; NaN for one example
     best_aopc: float
-    num_examples: int
-    curves: DeletionCurves
+    num_examples: int  # how many examples there are
+    curves: DeletionCurves  # means of their curves
 
     def table(self) -> Columns:
         """A row for each method."""

@@ -23,24 +23,15 @@ class SubLayer:
 
     It computes Norm(x + Attention(x, memory)) as in the paper (3.1) or, in models with `norm` "pre",
     x + Attention(Norm(x), memory), where in self-attention the memory is Norm(x).
-
-    Attributes:
-        map: its attention weights [H, Q, K] with the tokens.
-        attention: the module, for its parameters.
-        norm: the norm of the sum; None if the sum is the output.
-        x: [Q, D] input on the side of the queries, carried by the residual connection.
-        memory: [K, D] input of the projections to keys and values.
-        values: [H, K, d_v] what each head puts out for a key at weight 1: x_j W_V + b_V.
-        output: [Q, D] output of the sub-layer.
     """
 
-    map: AttentionMap
-    attention: MultiHeadAttention
-    norm: Norm | None
-    x: Tensor
-    memory: Tensor
-    values: Tensor
-    output: Tensor
+    map: AttentionMap  # its attention weights [H, Q, K] with the tokens
+    attention: MultiHeadAttention  # the module, for its parameters
+    norm: Norm | None  # the norm of the sum; None if the sum is the output
+    x: Tensor  # [Q, D] input on the side of the queries, carried by the residual connection
+    memory: Tensor  # [K, D] input of the projections to keys and values
+    values: Tensor  # [H, K, d_v] what each head puts out for a key at weight 1: x_j W_V + b_V
+    output: Tensor  # [Q, D] output of the sub-layer
 
     @property
     def weights(self) -> Tensor:

@@ -16,17 +16,11 @@ from core.translator import Translator
 
 @dataclass(frozen=True)
 class AttentionGradients:
-    """Gradients of a sentence's log-probability with respect to attention weights.
+    """Gradients of a sentence's log-probability with respect to attention weights."""
 
-    Attributes:
-        maps: the attention weights, as in an explanation.
-        gradients: d log p / d a for each of them: [H, Q, K] per layer.
-        num_predicted: number of tokens that log p is the sum over.
-    """
-
-    maps: Mapping[Kind, Sequence[AttentionMap]]
-    gradients: Mapping[Kind, Sequence[Tensor]]
-    num_predicted: int
+    maps: Mapping[Kind, Sequence[AttentionMap]]  # the attention weights, as in an explanation
+    gradients: Mapping[Kind, Sequence[Tensor]]  # d log p / d a for each of them: [H, Q, K] per layer
+    num_predicted: int  # number of tokens that log p is the sum over
 
 
 def attention_gradients(

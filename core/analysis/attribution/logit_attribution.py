@@ -53,21 +53,13 @@ _NAMES: dict[Kind, str] = {
 
 
 class LogitTerm(NamedTuple):
-    """One term of a logit.
+    """One term of a logit."""
 
-    Attributes:
-        part: `token`, `position` (the two parts of the embedding), `decoder_self`, `cross`, `feed_forward` or `bias`.
-        layer: counted from 0; None for the embedding.
-        head: counted from 0; None unless `part` is a kind of attention.
-        key: attended position; None unless `part` is a kind of attention.
-        value: contribution, in nats.
-    """
-
-    part: str
-    layer: int | None
-    head: int | None
-    key: int | None
-    value: float
+    part: str  # `token`, `position` (the two parts of the embedding), `decoder_self`, `cross`, `feed_forward` or `bias`
+    layer: int | None  # counted from 0; None for the embedding
+    head: int | None  # counted from 0; None unless `part` is a kind of attention
+    key: int | None  # attended position; None unless `part` is a kind of attention
+    value: float  # contribution, in nats
 
 
 @dataclass(frozen=True)

@@ -31,32 +31,23 @@ from core.translator import Translator
 
 
 class Agreement(NamedTuple):
-    """Agreement of the vectors that a cross-attention head writes with the translation.
-
-    Attributes:
-        reciprocal_rank: mean over the predicted tokens, special ones left out, of 1 / rank of the token among all that
-            the head promotes in its row: 1 if it is always the first.
-        first: share of these tokens that are the first.
-    """
+    """Agreement of the vectors that a cross-attention head writes with the translation."""
 
     head: Head
+    # mean over the predicted tokens, special ones left out, of 1 / rank of the token among all that the head promotes
+    # in its row: 1 if it is always the first
     reciprocal_rank: float
-    first: float
+    first: float  # share of these tokens that are the first
 
 
 @dataclass(frozen=True)
 class Lexicon(PicturedResult):
-    """Tokens that a cross-attention head promotes most for each source token.
-
-    Attributes:
-        entries: for each source token pairs of token id and score, best first.
-        piece: piece of the vocabulary by its id.
-    """
+    """Tokens that a cross-attention head promotes most for each source token."""
 
     head: Head
-    entries: tuple[tuple[tuple[int, float], ...], ...]
+    entries: tuple[tuple[tuple[int, float], ...], ...]  # for each source token pairs of token id and score, best first
     source_tokens: Sequence[str]
-    piece: Callable[[int], str]
+    piece: Callable[[int], str]  # piece of the vocabulary by its id
 
     @property
     def pieces(self) -> list[list[str]]:

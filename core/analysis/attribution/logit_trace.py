@@ -17,38 +17,23 @@ from core.translator import Translator
 
 @dataclass(frozen=True)
 class AttentionWrite:
-    """Contribution of an attention sub-layer to the residual stream.
+    """Contribution of an attention sub-layer to the residual stream."""
 
-    Attributes:
-        kind: `decoder_self` or `cross`.
-        layer: counted from 0.
-        weights: [H, T, K] attention weights.
-        values: [H, K, d_v] values of the keys, x W_V + b_V.
-        output_matrix: [D, H, d_v] W_O, the columns of each head.
-        bias: [D] b_O.
-    """
-
-    kind: Kind
-    layer: int
-    weights: Tensor
-    values: Tensor
-    output_matrix: Tensor
-    bias: Tensor
+    kind: Kind  # `decoder_self` or `cross`
+    layer: int  # counted from 0
+    weights: Tensor  # [H, T, K] attention weights
+    values: Tensor  # [H, K, d_v] values of the keys, x W_V + b_V
+    output_matrix: Tensor  # [D, H, d_v] W_O, the columns of each head
+    bias: Tensor  # [D] b_O
 
 
 @dataclass(frozen=True)
 class FeedForwardWrite:
-    """Contribution of a feed-forward network to the residual stream.
+    """Contribution of a feed-forward network to the residual stream."""
 
-    Attributes:
-        layer: counted from 0.
-        output: [T, D] without its bias.
-        bias: [D] b_2.
-    """
-
-    layer: int
-    output: Tensor
-    bias: Tensor
+    layer: int  # counted from 0
+    output: Tensor  # [T, D] without its bias
+    bias: Tensor  # [D] b_2
 
 
 @dataclass(frozen=True)

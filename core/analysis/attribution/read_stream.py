@@ -34,16 +34,11 @@ class StreamStep(NamedTuple):
 
 @dataclass(frozen=True)
 class ReadStream:
-    """A stream from the embedding to the projection that reads it.
-
-    Attributes:
-        steps: in the order in which they act.
-        has_positions: whether positions are added to the embeddings.
-    """
+    """A stream from the embedding to the projection that reads it."""
 
     stack: Stack
-    steps: tuple[StreamStep, ...]
-    has_positions: bool
+    steps: tuple[StreamStep, ...]  # in the order in which they act
+    has_positions: bool  # whether positions are added to the embeddings
 
     @property
     def places(self) -> list[str]:

@@ -64,36 +64,23 @@ PARTS: dict[Part, tuple[str, str]] = {  # in a column of a few characters, and i
 
 
 class ScoreTerm(NamedTuple):
-    """One summand of a score.
+    """One summand of a score."""
 
-    Attributes:
-        part: a kind of attention is a head of it; `distance` is the score of relative positions; `constant` is all
-            biases.
-        layer: counted from 0; None for what is of no layer.
-        head: counted from 0; None unless `part` is a kind of attention.
-        value: by how much it raises the score.
-    """
-
+    # a kind of attention is a head of it; `distance` is the score of relative positions; `constant` is all biases
     part: Part
-    layer: int | None
-    head: int | None
-    value: float
+    layer: int | None  # counted from 0; None for what is of no layer
+    head: int | None  # counted from 0; None unless `part` is a kind of attention
+    value: float  # by how much it raises the score
 
 
 class BarRow(NamedTuple):
-    """A row of the bars: one term, or the heads of a layer together.
-
-    Attributes:
-        group: identifier of the heads that a click opens or closes; "" for other rows.
-        head: whose map a click opens; None for other rows.
-        text: what it is, for screen readers and on hover.
-    """
+    """A row of the bars: one term, or the heads of a layer together."""
 
     name: str
-    text: str
+    text: str  # what it is, for screen readers and on hover
     value: float
-    group: str = ""
-    head: Head | None = None
+    group: str = ""  # identifier of the heads that a click opens or closes; "" for other rows
+    head: Head | None = None  # whose map a click opens; None for other rows
 
 
 @dataclass(frozen=True)

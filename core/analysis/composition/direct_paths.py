@@ -30,21 +30,15 @@ Changes = Mapping[int, Tensor]  # [W, L, D] added to what is written at a place;
 
 @dataclass(frozen=True)
 class ReceiverOutputs:
-    """Outputs of one sub-layer when one of its inputs has changed.
+    """Outputs of one sub-layer when one of its inputs has changed."""
 
-    Attributes:
-        place: the sub-layer; None is the output of the decoder.
-        outputs: [W, H, L, d_v] of its heads, before W_O; of a network [W, 1, L, D]; of the decoder's last state the
-            metric [W, 1, 1, 1].
-        recorded: [H, L, d_v] and so on, in the recorded run.
-        keys_values: [1 or W, H, L, E] each, of heads; None for others.
-    """
-
-    place: SubLayerPlace | None
+    place: SubLayerPlace | None  # the sub-layer; None is the output of the decoder
     input: Input
+    # [W, H, L, d_v] of its heads, before W_O; of a network [W, 1, L, D]; of the decoder's last state the metric [W, 1,
+    # 1, 1]
     outputs: Tensor
-    recorded: Tensor
-    keys_values: KeysValues | None = None
+    recorded: Tensor  # [H, L, d_v] and so on, in the recorded run
+    keys_values: KeysValues | None = None  # [1 or W, H, L, E] each, of heads; None for others
 
 
 def sender_index(runs: PairRuns, side: Stack, sender: Node) -> int:

@@ -54,16 +54,11 @@ Request = tuple[Edge, int | None]  # an edge, and the position at which the send
 
 @dataclass(frozen=True)
 class MeasuredEdge:
-    """Effect of the change of a sender through one edge.
-
-    Attributes:
-        change: of the receiver's output, relative to it; of the logit, of the metric.
-        estimate: effect on the metric to first order, in nats; exact if the receiver is the logit.
-    """
+    """Effect of the change of a sender through one edge."""
 
     edge: Edge
-    change: float
-    estimate: float
+    change: float  # of the receiver's output, relative to it; of the logit, of the metric
+    estimate: float  # effect on the metric to first order, in nats; exact if the receiver is the logit
 
 
 def estimated_edges(run: Replacement) -> Iterator[list[MeasuredEdge]]:

@@ -41,17 +41,11 @@ class SubLayerPlace(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A sender or receiver.
+    """A sender or receiver."""
 
-    Attributes:
-        part: `source` and `target` are the embeddings with positions, `logit` the metric.
-        layer: counted from 0; None for embeddings and the logit.
-        head: counted from 0; None unless `part` is a kind of attention.
-    """
-
-    part: NodePart
-    layer: int | None = None
-    head: int | None = None
+    part: NodePart  # `source` and `target` are the embeddings with positions, `logit` the metric
+    layer: int | None = None  # counted from 0; None for embeddings and the logit
+    head: int | None = None  # counted from 0; None unless `part` is a kind of attention
 
     def __str__(self) -> str:
         """Display name, counted from 1: `cross L5 H3`, `encoder L2 FF`, `source`."""

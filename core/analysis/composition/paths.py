@@ -43,19 +43,12 @@ class PathsOptions:
 
 @dataclass(frozen=True)
 class HeadPaths(PicturedResult):
-    """The edges of a run.
+    """The edges of a run."""
 
-    Attributes:
-        run: the sentence, and the replacements of the outputs of senders.
-        edges: with their estimates, and the effects of the strongest.
-        checked: see `Survey.checked_edge`.
-        all: whether the table has those without a measured effect, too.
-    """
-
-    run: Replacement
-    edges: Survey
-    checked: tuple[Edge, float] | None = None
-    all: bool = False
+    run: Replacement  # the sentence, and the replacements of the outputs of senders
+    edges: Survey  # with their estimates, and the effects of the strongest
+    checked: tuple[Edge, float] | None = None  # see `Survey.checked_edge`
+    all: bool = False  # whether the table has those without a measured effect, too
 
     def table(self) -> Columns:
         """A row for each edge, the strongest first; layers and heads are counted from 0."""

@@ -20,16 +20,12 @@ ReplacedBy = Literal["mean", "zero", "sentence"]
 
 @dataclass(frozen=True)
 class Replacement:
-    """A run, and the values that replace outputs of its components.
+    """A run, and the values that replace outputs of its components."""
 
-    Attributes:
-        runs: run 0 is the sentence's. Of run 1, only the outputs of heads and networks and the embeddings count: those
-            of the second sentence, or their means over the positions of run 0, or zeros.
-        by: where the values are from.
-    """
-
+    # run 0 is the sentence's. Of run 1, only the outputs of heads and networks and the embeddings count: those of the
+    # second sentence, or their means over the positions of run 0, or zeros.
     runs: PairRuns
-    by: ReplacedBy
+    by: ReplacedBy  # where the values are from
 
     @property
     def metric(self) -> float:

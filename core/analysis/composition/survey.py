@@ -23,16 +23,11 @@ AT_ONCE = 20  # edges measured in one step
 
 @dataclass
 class Survey:
-    """Edges of a run, as far as they are known.
+    """Edges of a run, as far as they are known."""
 
-    Attributes:
-        edges: all edges with their estimates.
-        effects: by path patching, of the strongest ones.
-        scores: composition scores by weights, of edges between heads.
-    """
-
-    edges: list[MeasuredEdge] = field(default_factory=list[MeasuredEdge])
-    effects: dict[Edge, float] = field(default_factory=dict[Edge, float])
+    edges: list[MeasuredEdge] = field(default_factory=list[MeasuredEdge])  # all edges with their estimates
+    effects: dict[Edge, float] = field(default_factory=dict[Edge, float])  # by path patching, of the strongest ones
+    # composition scores by weights, of edges between heads
     scores: dict[Edge, float | None] = field(default_factory=dict["Edge", "float | None"])
 
     def ranked(self) -> list[MeasuredEdge]:

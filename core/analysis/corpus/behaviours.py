@@ -11,20 +11,13 @@ from core.trace import KINDS, Kind
 
 
 class Behaviour(NamedTuple):
-    """A behaviour of heads.
+    """A behaviour of heads."""
 
-    Attributes:
-        name: phrase for a head, such as "attends to the previous token".
-        text: definition of its score, from 0 to 1; a higher score means more of the behaviour.
-        place: of its examples, one of `PLACES`.
-        kinds: of attention that it is defined for.
-    """
-
-    name: str
-    text: str
-    place: str
+    name: str  # phrase for a head, such as "attends to the previous token"
+    text: str  # definition of its score, from 0 to 1; a higher score means more of the behaviour
+    place: str  # of its examples, one of `PLACES`
     score: Callable[[ScoreCard], float]
-    kinds: tuple[Kind, ...] = KINDS
+    kinds: tuple[Kind, ...] = KINDS  # of attention that it is defined for
 
 
 SELF: tuple[Kind, ...] = ("encoder_self", "decoder_self")

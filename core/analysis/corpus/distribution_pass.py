@@ -55,17 +55,11 @@ class UniformSample:
 
 @dataclass(frozen=True)
 class _TextPairs:
-    """Pairs of tokens of the text in one kind of attention, see `distributions`.
+    """Pairs of tokens of the text in one kind of attention, see `distributions`."""
 
-    Attributes:
-        num_rows: number of queries.
-        at: [pairs] index of each among Q * K.
-        bins: [1 or 2, pairs] of their distances, and of those from the diagonal.
-    """
-
-    num_rows: int
-    at: Tensor
-    bins: Tensor
+    num_rows: int  # number of queries
+    at: Tensor  # [pairs] index of each among Q * K
+    bins: Tensor  # [1 or 2, pairs] of their distances, and of those from the diagonal
 
 
 def text_pairs(attention: AttentionMap) -> _TextPairs:

@@ -60,18 +60,12 @@ class CorpusFacts:
 
 
 class IndexedSentence(NamedTuple):
-    """A sentence of an index.
+    """A sentence of an index."""
 
-    Attributes:
-        line: its line in the corpus, from 1.
-        source_length: number of source tokens, S.
-        target: token ids of the translation, without `</s>`.
-    """
-
-    line: int
+    line: int  # its line in the corpus, from 1
     source: str
-    source_length: int
-    target: tuple[int, ...]
+    source_length: int  # number of source tokens, S
+    target: tuple[int, ...]  # token ids of the translation, without `</s>`
 
 
 class HeadExample(NamedTuple):
@@ -129,21 +123,14 @@ class NeuronTable:
 
 @dataclass(frozen=True, eq=False)
 class CorpusIndex:
-    """Strongest examples of heads and neurons over a corpus, and scores of the heads.
-
-    Attributes:
-        sentences: those that are an example.
-        cards: of every head, by kind, then by layer.
-        heads: in the order of the cards.
-        distributions: None in an index of an earlier version.
-    """
+    """Strongest examples of heads and neurons over a corpus, and scores of the heads."""
 
     facts: CorpusFacts
-    sentences: tuple[IndexedSentence, ...]
-    cards: tuple[ScoreCard, ...]
-    heads: HeadTable
+    sentences: tuple[IndexedSentence, ...]  # those that are an example
+    cards: tuple[ScoreCard, ...]  # of every head, by kind, then by layer
+    heads: HeadTable  # in the order of the cards
     neurons: dict[Stack, NeuronTable] = field(default_factory=dict[Stack, NeuronTable])
-    distributions: DistributionTable | None = None
+    distributions: DistributionTable | None = None  # None in an index of an earlier version
 
     @cached_property
     def rows(self) -> dict[Head, int]:

@@ -30,17 +30,11 @@ class Neuron(NamedTuple):
 
 @dataclass(frozen=True)
 class RecordedBatch:
-    """Record of one forward pass over B sentences; tensors are padded on the right.
+    """Record of one forward pass over B sentences; tensors are padded on the right."""
 
-    Attributes:
-        maps: the attention maps of each sentence, without padding.
-        values: [B, H, K, d_v] of the keys of every attention layer, see `key_outputs`.
-        activations: [B, L, d_ff] of every feed-forward network, see `FeedForward.hidden`.
-    """
-
-    maps: list[Maps]
-    values: dict[tuple[Kind, int], Tensor]
-    activations: dict[tuple[Stack, int], Tensor]
+    maps: list[Maps]  # the attention maps of each sentence, without padding
+    values: dict[tuple[Kind, int], Tensor]  # [B, H, K, d_v] of the keys of every attention layer, see `key_outputs`
+    activations: dict[tuple[Stack, int], Tensor]  # [B, L, d_ff] of every feed-forward network, see `FeedForward.hidden`
 
 
 @torch.inference_mode()

@@ -28,15 +28,11 @@ BLOCK_TOKENS = 1024  # source and target tokens of a batch; limits how long othe
 
 @dataclass(frozen=True)
 class GateEffect:
-    """Effect of gates on the log-probability of a given translation.
+    """Effect of gates on the log-probability of a given translation."""
 
-    Attributes:
-        log_probs: [T] log-probability of each predicted token under the gates, in nats; 0 for a forced one.
-        changes: [T] the same minus the log-probability without gates.
-    """
-
+    # [T] log-probability of each predicted token under the gates, in nats; 0 for a forced one
     log_probs: tuple[float, ...]
-    changes: tuple[float, ...]
+    changes: tuple[float, ...]  # [T] the same minus the log-probability without gates
 
     @property
     def change(self) -> float:
@@ -67,18 +63,13 @@ def normalised_by_layer(importance: Mapping[Head, float]) -> dict[Head, float]:
 
 @dataclass(frozen=True)
 class HeadsOff(PicturedResult):
-    """Change of the log-probability of a translation, in nats, with each head turned off alone.
+    """Change of the log-probability of a translation, in nats, with each head turned off alone."""
 
-    Attributes:
-        heads: all of the model, layer by layer.
-        gates: what the output of the heads is multiplied by that are switched now, 0 to 1; they are named.
-        changes: of the heads that are measured.
-        importance: of each head by the gradient, in nats a token; None if it is not known.
-    """
-
-    heads: Sequence[Head]
+    heads: Sequence[Head]  # all of the model, layer by layer
+    # what the output of the heads is multiplied by that are switched now, 0 to 1; they are named
     gates: Mapping[Head, float]
-    changes: Mapping[Head, float]
+    changes: Mapping[Head, float]  # of the heads that are measured
+    # of each head by the gradient, in nats a token; None if it is not known
     importance: Mapping[Head, float] | None = None
 
     @property

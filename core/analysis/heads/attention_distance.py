@@ -43,16 +43,11 @@ class DistanceOptions:
 
 @dataclass(frozen=True)
 class HeadDistance:
-    """Mean distance of one head.
-
-    Attributes:
-        distance: in tokens; NaN if no weight is counted.
-        share: of the head's weight that is counted, from 0 to 1.
-    """
+    """Mean distance of one head."""
 
     head: Head
-    distance: float
-    share: float
+    distance: float  # in tokens; NaN if no weight is counted
+    share: float  # of the head's weight that is counted, from 0 to 1
 
 
 @dataclass(frozen=True)

@@ -18,21 +18,15 @@ DecoderKind = Literal["cross", "decoder_self"]
 
 @dataclass(frozen=True)
 class SymbolAttention(Tabular):
-    """One row of the attention of every head.
-
-    Attributes:
-        symbol: the predicted bracket or word placeholder.
-        keys: K names: the words and `</s>` (`cross`), or the symbols fed so far (`decoder_self`; the last r of them if
-            self-attention is restricted).
-        weights: [L, H, K]; the weights of each head sum to 1.
-        positions: of the tokens behind each key.
-    """
+    """One row of the attention of every head."""
 
     kind: DecoderKind
-    symbol: str
+    symbol: str  # the predicted bracket or word placeholder
+    # K names: the words and `</s>` (`cross`), or the symbols fed so far (`decoder_self`; the last r of them if
+    # self-attention is restricted)
     keys: tuple[str, ...]
-    weights: Tensor
-    positions: tuple[range, ...]
+    weights: Tensor  # [L, H, K]; the weights of each head sum to 1
+    positions: tuple[range, ...]  # of the tokens behind each key
 
     def table(self) -> dict[str, list[Any]]:
         """A row for each head and key; layers, heads and keys are counted from 0."""

@@ -63,17 +63,11 @@ class NearHead(NamedTuple):
 
 @dataclass(frozen=True)
 class HeadCorrelations(PicturedResult):
-    """Correlations between all heads of two models, kind by kind.
+    """Correlations between all heads of two models, kind by kind."""
 
-    Attributes:
-        heads: of the first and of the second model, by kind.
-        correlations: [heads of the first, heads of the second] by kind, float64.
-        nearest: number of heads in `table` for each head, and of bold ones in the picture.
-    """
-
-    heads: dict[Kind, tuple[tuple[Head, ...], tuple[Head, ...]]]
-    correlations: dict[Kind, Tensor]
-    nearest: int = 5
+    heads: dict[Kind, tuple[tuple[Head, ...], tuple[Head, ...]]]  # of the first and of the second model, by kind
+    correlations: dict[Kind, Tensor]  # [heads of the first, heads of the second] by kind, float64
+    nearest: int = 5  # number of heads in `table` for each head, and of bold ones in the picture
 
     def nearest_to(self, head: Head) -> list[NearHead]:
         """The heads of the second model of the same kind, the most alike first; those without a correlation last."""

@@ -30,17 +30,11 @@ class RowEntropyOptions:
 
 @dataclass(frozen=True)
 class RowEntropies(PicturedResult):
-    """Entropies of all rows.
+    """Entropies of all rows."""
 
-    Attributes:
-        explanation: the maps that they are of.
-        nats: [H, Q] by kind and layer.
-        largest: ln of the number of keys that each row can see: [Q] by kind.
-    """
-
-    explanation: Explanation
-    nats: dict[Kind, tuple[torch.Tensor, ...]]
-    largest: dict[Kind, tuple[float, ...]]
+    explanation: Explanation  # the maps that they are of
+    nats: dict[Kind, tuple[torch.Tensor, ...]]  # [H, Q] by kind and layer
+    largest: dict[Kind, tuple[float, ...]]  # ln of the number of keys that each row can see: [Q] by kind
 
     def table(self) -> Columns:
         """A row for each head and token; layers, heads and positions are counted from 0."""

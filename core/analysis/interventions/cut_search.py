@@ -30,19 +30,12 @@ TRIED = 16  # cuts tried in the model in each round
 
 @dataclass(frozen=True)
 class CutSearch:
-    """State of a search after one round.
+    """State of a search after one round."""
 
-    Attributes:
-        cuts: in the order in which they were found.
-        margin: logit of the predicted token minus the largest other one.
-        winner: id of the most probable token.
-        is_minimal: whether it is finished: the token has changed, and no cut can be left out.
-    """
-
-    cuts: tuple[Cut, ...]
-    margin: float
-    winner: int
-    is_minimal: bool = False
+    cuts: tuple[Cut, ...]  # in the order in which they were found
+    margin: float  # logit of the predicted token minus the largest other one
+    winner: int  # id of the most probable token
+    is_minimal: bool = False  # whether it is finished: the token has changed, and no cut can be left out
 
     @property
     def has_changed(self) -> bool:

@@ -51,21 +51,15 @@ class Cut:
     it equally. A value of 0 removes them, and with one key the weight becomes `value`. Keys that the query may not
     attend to stay 0.
 
-    Attributes:
-        head: the head.
-        rows: positions of its rows, queries of the attention; None for all.
-        keys: positions of its columns; None for all.
-        value: from 0 to 1.
-        renormalise: the other weights of each row are scaled so that it sums to 1 again, if any of them is above 0.
-
     Raises:
         ValueError: `value` or a range is not valid.
     """
 
-    head: Head
-    rows: range | None = None
-    keys: range | None = None
-    value: float = 0.0
+    head: Head  # the head
+    rows: range | None = None  # positions of its rows, queries of the attention; None for all
+    keys: range | None = None  # positions of its columns; None for all
+    value: float = 0.0  # from 0 to 1
+    # the other weights of each row are scaled so that it sums to 1 again, if any of them is above 0
     renormalise: bool = False
 
     def __post_init__(self) -> None:

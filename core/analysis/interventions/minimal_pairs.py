@@ -39,24 +39,15 @@ _FINITE = _PAST.keys() | set(_PAST.values())
 
 @dataclass(frozen=True)
 class MinimalPair:
-    """A proposal for the second sentence.
-
-    Attributes:
-        text: the sentence.
-        words: numbers of the words of the first sentence that are replaced, from 0.
-        changes: each of these words, and the word in its place.
-        positions: of the tokens that differ.
-        num_tokens: of both sentences, `</s>` included.
-        tokens: the tokens that differ, of both sentences.
-    """
+    """A proposal for the second sentence."""
 
     contrast: PairContrast
-    text: str
-    words: tuple[int, ...]
-    changes: tuple[tuple[str, str], ...]
-    positions: tuple[int, ...]
-    num_tokens: int
-    tokens: tuple[tuple[str, str], ...]
+    text: str  # the sentence
+    words: tuple[int, ...]  # numbers of the words of the first sentence that are replaced, from 0
+    changes: tuple[tuple[str, str], ...]  # each of these words, and the word in its place
+    positions: tuple[int, ...]  # of the tokens that differ
+    num_tokens: int  # of both sentences, `</s>` included
+    tokens: tuple[tuple[str, str], ...]  # the tokens that differ, of both sentences
 
     @property
     def reason(self) -> str:

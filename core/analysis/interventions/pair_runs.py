@@ -37,19 +37,12 @@ COMPONENTS: tuple[Component, ...] = tuple(_MODULES)
 
 @dataclass(frozen=True)
 class Patch:
-    """An output that is taken from the other run.
+    """An output that is taken from the other run."""
 
-    Attributes:
-        component: the vector that a sub-layer adds to the residual connection, or the state after a layer.
-        layer: counted from 0.
-        position: counted from 0; None for all.
-        head: of an attention component, counted from 0; None for the whole output.
-    """
-
-    component: Component
-    layer: int
-    position: int | None = None
-    head: int | None = None
+    component: Component  # the vector that a sub-layer adds to the residual connection, or the state after a layer
+    layer: int  # counted from 0
+    position: int | None = None  # counted from 0; None for all
+    head: int | None = None  # of an attention component, counted from 0; None for the whole output
 
 
 @dataclass(frozen=True)

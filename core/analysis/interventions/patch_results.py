@@ -62,14 +62,10 @@ class PatchedCell(NamedTuple):
 
 @dataclass(frozen=True)
 class PatchedPairs(PicturedResult):
-    """Runs of a sentence with each corrupted one; the results of patching them, the mean over all, are subclasses.
-
-    Attributes:
-        into: the run that is patched.
-    """
+    """Runs of a sentence with each corrupted one; the results of patching them, the mean over all, are subclasses."""
 
     pairs: Sequence[PairRuns]
-    into: Into
+    into: Into  # the run that is patched
 
     @abstractmethod
     def strongest(self) -> tuple[str, float]:

@@ -32,31 +32,20 @@ TRACED_WIDTH = 4  # d of the traced layers; counts do not depend on it
 
 @dataclass(frozen=True)
 class PathLength:
-    """Counts of a small instance.
+    """Counts of a small instance."""
 
-    Attributes:
-        sequential: products (of matrices, or convolutions) of one layer that depend on each other.
-        depth: number of layers after which every position depends on every other that it may; None if no stack is deep
-            enough.
-        path: products on the path between the two positions farthest apart in that stack; None likewise.
-    """
-
-    sequential: int
+    sequential: int  # products (of matrices, or convolutions) of one layer that depend on each other
+    # number of layers after which every position depends on every other that it may; None if no stack is deep enough
     depth: int | None
-    path: int | None
+    path: int | None  # products on the path between the two positions farthest apart in that stack; None likewise
 
 
 @dataclass(frozen=True)
 class PathCounts:
-    """Counts of small instances of every layer type.
+    """Counts of small instances of every layer type."""
 
-    Attributes:
-        counts: by layer type and n.
-        at: the other sizes.
-    """
-
-    counts: Mapping[tuple[str, int], PathLength]
-    at: Sizes
+    counts: Mapping[tuple[str, int], PathLength]  # by layer type and n
+    at: Sizes  # the other sizes
 
     def table(self) -> Columns:
         """A row for each layer and n, with the O() predictions; None where there is no path."""

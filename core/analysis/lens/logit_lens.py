@@ -32,22 +32,14 @@ class LogitLens(PicturedResult):
     """Most probable tokens of every decoder row after every layer.
 
     Level 0 is the input of the decoder, level l the state after layer l counted from 1; L + 1 levels.
-
-    Attributes:
-        explanation: tokens and log-probabilities of the same pass.
-        token_ids: [L + 1, T, k] most probable tokens, best first.
-        log_probs: [L + 1, T, k] their log-probabilities, in nats.
-        predicted_log_probs: [L + 1, T] log-probability of the predicted token of each row.
-        predicted_ranks: [L + 1, T] rank of the predicted token among all, from 1.
-        piece: piece of the vocabulary by its id.
     """
 
-    explanation: Explanation
-    token_ids: Tensor
-    log_probs: Tensor
-    predicted_log_probs: Tensor
-    predicted_ranks: Tensor
-    piece: Callable[[int], str]
+    explanation: Explanation  # tokens and log-probabilities of the same pass
+    token_ids: Tensor  # [L + 1, T, k] most probable tokens, best first
+    log_probs: Tensor  # [L + 1, T, k] their log-probabilities, in nats
+    predicted_log_probs: Tensor  # [L + 1, T] log-probability of the predicted token of each row
+    predicted_ranks: Tensor  # [L + 1, T] rank of the predicted token among all, from 1
+    piece: Callable[[int], str]  # piece of the vocabulary by its id
 
     @property
     def num_layers(self) -> int:

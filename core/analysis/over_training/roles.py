@@ -44,20 +44,13 @@ SCORES = {  # from 0 to 1, by their names in `ScoreCard`; `agreement` is NaN in 
 
 
 class Development(NamedTuple):
-    """A head over all snapshots.
-
-    Attributes:
-        values: of one score, one for each snapshot.
-        settled: number of the snapshot at which the score has settled; None if the last value is NaN.
-        roles: at each snapshot; None without one.
-        taken: number of the snapshot at which the last role is taken; None if the head has none in the end.
-    """
+    """A head over all snapshots."""
 
     head: Head
-    values: tuple[float, ...]
-    settled: int | None
-    roles: tuple[str | None, ...]
-    taken: int | None
+    values: tuple[float, ...]  # of one score, one for each snapshot
+    settled: int | None  # number of the snapshot at which the score has settled; None if the last value is NaN
+    roles: tuple[str | None, ...]  # at each snapshot; None without one
+    taken: int | None  # number of the snapshot at which the last role is taken; None if the head has none in the end
 
 
 @dataclass(frozen=True)

@@ -28,19 +28,12 @@ Pair = tuple[str, Sequence[int]]  # a source and the token ids of its target
 
 @dataclass(frozen=True)
 class SnapshotReading:
-    """A sentence at one snapshot.
+    """A sentence at one snapshot."""
 
-    Attributes:
-        step: optimizer steps so far.
-        translation: best hypothesis of the snapshot's own beam search.
-        lens: logit lens of the fixed target, with its explanation: maps and log-probabilities.
-        cards: score-card of every head on the fixed target.
-    """
-
-    step: int
-    translation: ScoredText
-    lens: LogitLens
-    cards: tuple[ScoreCard, ...]
+    step: int  # optimizer steps so far
+    translation: ScoredText  # best hypothesis of the snapshot's own beam search
+    lens: LogitLens  # logit lens of the fixed target, with its explanation: maps and log-probabilities
+    cards: tuple[ScoreCard, ...]  # score-card of every head on the fixed target
 
     @property
     def explanation(self) -> Explanation:

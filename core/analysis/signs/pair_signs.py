@@ -48,16 +48,11 @@ class MarkedWord(NamedTuple):
 
 @dataclass(frozen=True)
 class Sign:
-    """A sign of one pair.
-
-    Attributes:
-        value: see the module docstring; minus infinity if the pair has no word of which it could be.
-        words: those it is about; none if it is about the whole translation.
-    """
+    """A sign of one pair."""
 
     name: SignName
-    value: float
-    words: tuple[MarkedWord, ...] = ()
+    value: float  # see the module docstring; minus infinity if the pair has no word of which it could be
+    words: tuple[MarkedWord, ...] = ()  # those it is about; none if it is about the whole translation
 
     def fires(self, threshold: float | None) -> bool:
         """Whether the value reaches a threshold; never without one."""

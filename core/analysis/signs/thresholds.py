@@ -57,34 +57,23 @@ SHIPPED_SAMPLE = "the shipped sample"
 
 @dataclass(frozen=True)
 class Threshold:
-    """Threshold of one sign.
+    """Threshold of one sign."""
 
-    Attributes:
-        value: from which the sign fires; None: it does not tell this model's damaged translations from others.
-        damaged: number of damaged translations; 0 of a sign of the texts alone.
-        own: share of the undamaged ones that reach the value.
-    """
-
+    # from which the sign fires; None: it does not tell this model's damaged translations from others
     value: float | None
-    damaged: int
-    own: float
+    damaged: int  # number of damaged translations; 0 of a sign of the texts alone
+    own: float  # share of the undamaged ones that reach the value
 
 
 @dataclass(frozen=True)
 class SignThresholds(PicturedResult):
-    """Thresholds of a model.
-
-    Attributes:
-        sample: name of the sample.
-        sentences: their number.
-        digest: SHA-256 of the checkpoint in hexadecimal; "" if unknown.
-        rates: of each set of right translations, by its name; none if none was given.
-    """
+    """Thresholds of a model."""
 
     signs: Mapping[SignName, Threshold]
-    sample: str
-    sentences: int
-    digest: str = ""
+    sample: str  # name of the sample
+    sentences: int  # their number
+    digest: str = ""  # SHA-256 of the checkpoint in hexadecimal; "" if unknown
+    # of each set of right translations, by its name; none if none was given
     rates: Mapping[str, Rates] = field(default_factory=dict[str, Rates])
 
     def __getitem__(self, name: SignName) -> float | None:

@@ -17,21 +17,13 @@ from core.trace import Kind, Stack
 
 @dataclass(frozen=True)
 class EmbeddingSteps:
-    """Embedding and position of a token (3.4, 3.5): total = scale * token + position.
+    """Embedding and position of a token (3.4, 3.5): total = scale * token + position."""
 
-    Attributes:
-        token: [D] row of the embedding matrix.
-        scale: sqrt(d_model), or 1 in models that do not scale.
-        scaled: [D] token * scale.
-        position: [D] encoding of the position; None in a model with relative positions.
-        total: [D]
-    """
-
-    token: Tensor
-    scale: float
-    scaled: Tensor
-    position: Tensor | None
-    total: Tensor
+    token: Tensor  # [D] row of the embedding matrix
+    scale: float  # sqrt(d_model), or 1 in models that do not scale
+    scaled: Tensor  # [D] token * scale
+    position: Tensor | None  # [D] encoding of the position; None in a model with relative positions
+    total: Tensor  # [D]
 
 
 @dataclass(frozen=True)
@@ -126,61 +118,37 @@ class AttentionSteps:
 
 @dataclass(frozen=True)
 class FeedForwardSteps:
-    """Position-wise feed-forward network (3.3).
+    """Position-wise feed-forward network (3.3)."""
 
-    Attributes:
-        x: [D] input.
-        inner: [d_ff] x W_1 + b_1.
-        multiplier: [d_ff] x V + c, by which a gated network multiplies the activations; None in others.
-        hidden: [d_ff] after the activation: max(0, inner) in the paper; times `multiplier`.
-        output: [D] hidden W_2 + b_2.
-    """
-
-    x: Tensor
-    inner: Tensor
-    multiplier: Tensor | None
-    hidden: Tensor
-    output: Tensor
+    x: Tensor  # [D] input
+    inner: Tensor  # [d_ff] x W_1 + b_1
+    multiplier: Tensor | None  # [d_ff] x V + c, by which a gated network multiplies the activations; None in others
+    hidden: Tensor  # [d_ff] after the activation: max(0, inner) in the paper; times `multiplier`
+    output: Tensor  # [D] hidden W_2 + b_2
 
 
 @dataclass(frozen=True)
 class ResidualSteps:
-    """Residual connection (3.1): total = x + added.
+    """Residual connection (3.1): total = x + added."""
 
-    Attributes:
-        x: [D] state that bypasses the sub-layer.
-        added: [D] output of the sub-layer.
-        total: [D]
-    """
-
-    x: Tensor
-    added: Tensor
-    total: Tensor
+    x: Tensor  # [D] state that bypasses the sub-layer
+    added: Tensor  # [D] output of the sub-layer
+    total: Tensor  # [D]
 
 
 @dataclass(frozen=True)
 class OutputSteps:
-    """Logits and probabilities of the next token (3.4).
+    """Logits and probabilities of the next token (3.4)."""
 
-    Attributes:
-        state: [D] last state of the decoder.
-        token_ids: k of the V tokens, the most probable first; the predicted token last if it is not among them.
-        vectors: [k, D] their rows of the output matrix.
-        logits: [k] state . vector, plus the output bias if there is one.
-        log_sum: logarithm of the sum of exp(logit) over all V tokens.
-        probabilities: [k] exp(logit - log_sum).
-        predicted: index of the predicted token in `token_ids`.
-        rank: of the predicted token among all, from 1.
-    """
-
-    state: Tensor
+    state: Tensor  # [D] last state of the decoder
+    # k of the V tokens, the most probable first; the predicted token last if it is not among them
     token_ids: tuple[int, ...]
-    vectors: Tensor
-    logits: Tensor
-    log_sum: float
-    probabilities: Tensor
-    predicted: int
-    rank: int
+    vectors: Tensor  # [k, D] their rows of the output matrix
+    logits: Tensor  # [k] state . vector, plus the output bias if there is one
+    log_sum: float  # logarithm of the sum of exp(logit) over all V tokens
+    probabilities: Tensor  # [k] exp(logit - log_sum)
+    predicted: int  # index of the predicted token in `token_ids`
+    rank: int  # of the predicted token among all, from 1
 
 
 Steps = EmbeddingSteps | StackSteps | NormSteps | AttentionSteps | FeedForwardSteps | ResidualSteps | OutputSteps
@@ -188,32 +156,22 @@ Steps = EmbeddingSteps | StackSteps | NormSteps | AttentionSteps | FeedForwardSt
 
 @dataclass(frozen=True)
 class TokenPath:
-    """One token followed through the model, in float64 on the CPU.
+    """One token followed through the model, in float64 on the CPU."""
 
-    Attributes:
-        stack: of the token: the encoder or the decoder.
-        position: of the token in the input of the stack, from 0.
-        layer: whose steps are shown, from 0.
-        head: whose steps are shown in all attention of this layer, from 0.
-        num_layers: of the stack.
-        explanation: tokens, log-probabilities and attention of the same pass.
-        parts: the steps by name, in the order of their computation: `embedding`, `input_norm` (if the model has one),
-            `layers_below` (unless the first layer is shown); of the sub-layers `encoder_self` or `decoder_self` and
-            `cross`, then `feed_forward`, each with NAME`_residual` and NAME`_norm` in the model's own order;
-            `layers_above`, `output_norm` (if the model has one) and, in the decoder, `output`.
-        state: [D] last state of the stack.
-        differences: for each quantity of a part, such as `cross.scores`, the largest deviation from what the model
-            computed itself, divided by the largest absolute value of the quantity if that is above 1.
-    """
-
-    stack: Stack
-    position: int
-    layer: int
-    head: int
-    num_layers: int
-    explanation: Explanation
+    stack: Stack  # of the token: the encoder or the decoder
+    position: int  # of the token in the input of the stack, from 0
+    layer: int  # whose steps are shown, from 0
+    head: int  # whose steps are shown in all attention of this layer, from 0
+    num_layers: int  # of the stack
+    explanation: Explanation  # tokens, log-probabilities and attention of the same pass
+    # the steps by name, in the order of their computation: `embedding`, `input_norm` (if the model has one),
+    # `layers_below` (unless the first layer is shown); of the sub-layers `encoder_self` or `decoder_self` and `cross`,
+    # then `feed_forward`, each with NAME`_residual` and NAME`_norm` in the model's own order; `layers_above`,
+    # `output_norm` (if the model has one) and, in the decoder, `output`
     parts: Mapping[str, Steps]
-    state: Tensor
+    state: Tensor  # [D] last state of the stack
+    # for each quantity of a part, such as `cross.scores`, the largest deviation from what the model computed itself,
+    # divided by the largest absolute value of the quantity if that is above 1
     differences: Mapping[str, float]
 
     @property

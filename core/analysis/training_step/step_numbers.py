@@ -20,23 +20,14 @@ Part = Literal["tokens", "mask", "label", "gradient", "adam"]
 
 @dataclass(frozen=True)
 class SmoothedLabel:
-    """The smoothed label of one position beside the model's prediction.
+    """The smoothed label of one position beside the model's prediction."""
 
-    Attributes:
-        token_ids: the label, then the most probable other tokens.
-        tokens: their pieces.
-        labels: q, what the model is to predict, of each.
-        probabilities: p, what it predicts.
-        others: number of all other tokens, each of which has the same q.
-        other_probability: p of these together.
-    """
-
-    token_ids: tuple[int, ...]
-    tokens: tuple[str, ...]
-    labels: tuple[float, ...]
-    probabilities: tuple[float, ...]
-    others: int
-    other_probability: float
+    token_ids: tuple[int, ...]  # the label, then the most probable other tokens
+    tokens: tuple[str, ...]  # their pieces
+    labels: tuple[float, ...]  # q, what the model is to predict, of each
+    probabilities: tuple[float, ...]  # p, what it predicts
+    others: int  # number of all other tokens, each of which has the same q
+    other_probability: float  # p of these together
 
 
 @dataclass(frozen=True)

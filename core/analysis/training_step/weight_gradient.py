@@ -25,21 +25,14 @@ Index = tuple[int, ...]
 
 
 class Use(NamedTuple):
-    """One use of a weight.
+    """One use of a weight."""
 
-    Attributes:
-        role: as an entry of an embedding, of the output matrix, or of another layer.
-        side: whose position it is, of the source or of what the decoder is fed.
-        position: counted from 0.
-        error: dL/dy, the derivative of the loss by the output that the weight adds to.
-        factor: x, the number that it multiplies; 1 for a bias and for an entry of an embedding.
-    """
-
+    # as an entry of an embedding, of the output matrix, or of another layer
     role: Literal["embedding", "output", "layer"]
-    side: Literal["source", "target"]
-    position: int
-    error: float
-    factor: float
+    side: Literal["source", "target"]  # whose position it is, of the source or of what the decoder is fed
+    position: int  # counted from 0
+    error: float  # dL/dy, the derivative of the loss by the output that the weight adds to
+    factor: float  # x, the number that it multiplies; 1 for a bias and for an entry of an embedding
 
     @property
     def product(self) -> float:
@@ -49,23 +42,14 @@ class Use(NamedTuple):
 
 @dataclass(frozen=True)
 class WeightGradient:
-    """A weight with its gradient.
+    """A weight with its gradient."""
 
-    Attributes:
-        name: of its parameter, a path of modules, such as `embedding.tokens.weight`.
-        index: its place in the parameter, counted from 0.
-        value: before the step.
-        gradient: dL/dw by backpropagation.
-        uses: whose products sum to the gradient.
-        slope: (L(w + h) - L(w - h)) / 2h, which approaches the gradient and needs no backpropagation.
-    """
-
-    name: str
-    index: Index
-    value: float
-    gradient: float
-    uses: tuple[Use, ...]
-    slope: float
+    name: str  # of its parameter, a path of modules, such as `embedding.tokens.weight`
+    index: Index  # its place in the parameter, counted from 0
+    value: float  # before the step
+    gradient: float  # dL/dw by backpropagation
+    uses: tuple[Use, ...]  # whose products sum to the gradient
+    slope: float  # (L(w + h) - L(w - h)) / 2h, which approaches the gradient and needs no backpropagation
 
     @property
     def place(self) -> str:

@@ -73,20 +73,15 @@ class SignCount:
 
 @dataclass(frozen=True)
 class ComparedModels(PicturedResult):
-    """Two models over a test set.
+    """Two models over a test set."""
 
-    Attributes:
-        lines: in the order of the test set.
-        scores: of all of them.
-        signs: without the left-out words, for which every word of every source would have to be left out in turn.
-        names: of the models in pictures.
-    """
-
-    lines: tuple[TranslatedPair, ...]
-    scores: tuple[PairedScore, ...]
+    lines: tuple[TranslatedPair, ...]  # in the order of the test set
+    scores: tuple[PairedScore, ...]  # of all of them
     lengths: tuple[Bucket, ...]
     frequencies: tuple[Bucket, ...]
+    # without the left-out words, for which every word of every source would have to be left out in turn
     signs: tuple[SignCount, ...] = ()
+    # of the models in pictures
     names: tuple[str, str] = (Phrase(marked("first model")), Phrase(marked("second model")))
 
     @property

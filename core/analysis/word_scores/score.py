@@ -100,17 +100,11 @@ class ScoreOptions:
 
 @dataclass(frozen=True)
 class ScoredWords(PicturedResult):
-    """Words of translations.
+    """Words of translations."""
 
-    Attributes:
-        words: the least probable first.
-        digest: SHA-256 of the checkpoint, in hexadecimal.
-        app: address of the app.
-    """
-
-    words: Sequence[WordScore]
-    digest: str
-    app: str
+    words: Sequence[WordScore]  # the least probable first
+    digest: str  # SHA-256 of the checkpoint, in hexadecimal
+    app: str  # address of the app
 
     def table(self) -> Columns:
         """A row for each word, with a link that shows it in the app; numbers count from 1."""

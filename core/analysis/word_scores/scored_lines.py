@@ -33,20 +33,13 @@ class ScoredLine:
 
 @dataclass(frozen=True)
 class WordScore:
-    """A word of a translation.
+    """A word of a translation."""
 
-    Attributes:
-        line: the sentence and its translation.
-        number: of the word in the translation, from 1; `</s>` is a word.
-        tokens: its positions in `line.target.tokens`.
-        log_prob: in nats.
-    """
-
-    line: ScoredLine
-    number: int
-    tokens: range
+    line: ScoredLine  # the sentence and its translation
+    number: int  # of the word in the translation, from 1; `</s>` is a word
+    tokens: range  # its positions in `line.target.tokens`
     text: str
-    log_prob: float
+    log_prob: float  # in nats
 
     @property
     def probability(self) -> float:

@@ -23,31 +23,22 @@ TranslateBatches = Callable[[Iterator[list[str]]], Iterator[tuple[int, list[Hypo
 
 @dataclass(frozen=True)
 class Engine:
-    """A checkpoint and search options; can be sent to another process.
-
-    Attributes:
-        beam_size: of the search; the number of length candidates in mask-predict.
-        iterations: of mask-predict; None for an autoregressive model.
-        draft: checkpoint of a draft model, for speculative decoding with a beam of one, a sentence at a time.
-        n_best: most hypotheses of a text.
-        sampling: how translations are drawn, a sentence at a time, instead of searched for; None for a search.
-        constraints: of the search, or of the samples.
-        prefix: text that every translation begins with.
-        threads: threads of each process. Results may depend on their number where two hypotheses tie to rounding.
-        precision: of the search. With `fast`, every process measures which products are fastest.
-    """
+    """A checkpoint and search options; can be sent to another process."""
 
     checkpoint: Path
-    beam_size: int
+    beam_size: int  # of the search; the number of length candidates in mask-predict
     length_penalty: float
+    # threads of each process. Results may depend on their number where two hypotheses tie to rounding.
     threads: int = 1
-    precision: Precision = "exact"
-    iterations: int | None = None
+    precision: Precision = "exact"  # of the search. With `fast`, every process measures which products are fastest.
+    iterations: int | None = None  # of mask-predict; None for an autoregressive model
+    # checkpoint of a draft model, for speculative decoding with a beam of one, a sentence at a time
     draft: Path | None = None
-    n_best: int = 1
+    n_best: int = 1  # most hypotheses of a text
+    # how translations are drawn, a sentence at a time, instead of searched for; None for a search
     sampling: Sampling | None = None
-    constraints: Constraints = FREE
-    prefix: str = ""
+    constraints: Constraints = FREE  # of the search, or of the samples
+    prefix: str = ""  # text that every translation begins with
 
     def load(self) -> TranslateTexts:
         """Load the checkpoint in this process, and set its number of threads."""

@@ -28,19 +28,12 @@ FORMAT = 1
 
 @dataclass(frozen=True, kw_only=True)
 class JobProgress:
-    """Progress that has been written to the output.
+    """Progress that has been written to the output."""
 
-    Attributes:
-        lines: number of lines of the input, and of the output.
-        untranslated: number of these that could not be translated.
-        output_bytes: size of the output.
-        input_sha256: SHA-256 of these lines of the input, in hexadecimal; empty at the start.
-    """
-
-    lines: int = 0
-    untranslated: int = 0
-    output_bytes: int = 0
-    input_sha256: str = ""
+    lines: int = 0  # number of lines of the input, and of the output
+    untranslated: int = 0  # number of these that could not be translated
+    output_bytes: int = 0  # size of the output
+    input_sha256: str = ""  # SHA-256 of these lines of the input, in hexadecimal; empty at the start
 
 
 class StreamOutput:

@@ -25,17 +25,11 @@ DECOMPRESS = {".gz": gzip.open, ".xz": lzma.open}
 
 @dataclass(frozen=True)
 class LineWindow:
-    """Consecutive lines of the input, translated and written together.
+    """Consecutive lines of the input, translated and written together."""
 
-    Attributes:
-        start: number of lines before the first.
-        lines: the lines as read; at most `MAX_LINE_BYTES` + 1 bytes of each.
-        digest: SHA-256 of the input up to the end of this window, in hexadecimal.
-    """
-
-    start: int
-    lines: tuple[bytes, ...]
-    digest: str
+    start: int  # number of lines before the first
+    lines: tuple[bytes, ...]  # the lines as read; at most `MAX_LINE_BYTES` + 1 bytes of each
+    digest: str  # SHA-256 of the input up to the end of this window, in hexadecimal
 
     @property
     def end(self) -> int:

@@ -13,16 +13,12 @@ from core.translator import BATCH_TOKENS, Translator
 
 @dataclass(frozen=True)
 class TranslatedLines:
-    """A window with the translation of each line.
-
-    Attributes:
-        lines: hypotheses with tabs between them; empty for blank lines, and for those that could not be translated.
-        problems: a message for each line that could not be translated.
-    """
+    """A window with the translation of each line."""
 
     window: LineWindow
+    # hypotheses with tabs between them; empty for blank lines, and for those that could not be translated
     lines: list[str]
-    problems: list[str]
+    problems: list[str]  # a message for each line that could not be translated
 
 
 def translate_windows(

@@ -32,15 +32,11 @@ POWERS = torch.tensor([2.0**exponent for exponent in range(-FURTHEST, FURTHEST +
 
 @dataclass(frozen=True, eq=False)
 class RoundedSnapshot:
-    """A checkpoint with 8 bits a weight.
+    """A checkpoint with 8 bits a weight."""
 
-    Attributes:
-        tensors: matrices as multiples of the steps of their rows (int8), the exponents of these steps, and all else.
-        metadata: of the checkpoint's safetensors file.
-    """
-
+    # matrices as multiples of the steps of their rows (int8), the exponents of these steps, and all else
     tensors: dict[str, Tensor]
-    metadata: dict[str, str]
+    metadata: dict[str, str]  # of the checkpoint's safetensors file
 
     @property
     def matrices(self) -> set[str]:
