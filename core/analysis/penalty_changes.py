@@ -48,9 +48,7 @@ def first_at(hypotheses: Sequence[ScoredText], alpha: float, formula: PenaltyFor
 
 
 def order_changes(
-    hypotheses: Sequence[ScoredText],
-    formula: PenaltyFormula = "paper",
-    most: float = MAX_LENGTH_PENALTY,
+    hypotheses: Sequence[ScoredText], formula: PenaltyFormula = "paper", most: float = MAX_LENGTH_PENALTY
 ) -> list[OrderChange]:
     """All penalties from 0 to `most` at which another hypothesis comes first, in order."""
     pairs = [(one, other) for place, one in enumerate(hypotheses) for other in hypotheses[place + 1 :]]

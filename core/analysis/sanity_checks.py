@@ -107,10 +107,7 @@ def _check_model(translator: Translator, explanation: Explanation, hypothesis: S
 
 
 def _check_tokens(
-    translator: Translator,
-    explanation: Explanation,
-    ids: PassIds,
-    shape: dict[tuple[Kind, int], int],
+    translator: Translator, explanation: Explanation, ids: PassIds, shape: dict[tuple[Kind, int], int]
 ) -> Check:
     """Compare the axes, layers and heads of all maps with the model and the text."""
     name = "tokens match axes"

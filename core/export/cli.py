@@ -49,11 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
     translator = Translator.from_checkpoint(arguments.checkpoint)
     settings: dict[str, Any] = {"target": "given"}
     if arguments.target is None:
-        settings = {
-            "target": "search",
-            "beam_size": arguments.beam_size,
-            "length_penalty": arguments.length_penalty,
-        }
+        settings = {"target": "search", "beam_size": arguments.beam_size, "length_penalty": arguments.length_penalty}
     if translator.config.autoregressive:
         explanation = translator.explain(arguments.text, sentence_target(translator, arguments))
     else:

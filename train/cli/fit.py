@@ -63,13 +63,4 @@ def _fit(options: argparse.Namespace) -> None:
             f"--compile needs --bucketing packed: batches of bucketing {recipe.bucketing} have too many shapes"
         )
     tune_memory()
-    fit(
-        options.preset,
-        config,
-        recipe,
-        options.data,
-        options.folder,
-        device,
-        options.init,
-        options.compile,
-    )
+    fit(options.preset, config, recipe, options.data, options.folder, device, options.init, options.compile)

@@ -27,9 +27,7 @@ SET_ELSEWHERE = ("steps", "minutes", "label_smoothing", "seed")  # by the budget
 def add_command(commands: Commands) -> None:
     """Add `table3` to the commands."""
     parser = command_parser(
-        commands,
-        "table3",
-        "train and score rows of the paper's Table 3 under one budget; run again to resume",
+        commands, "table3", "train and score rows of the paper's Table 3 under one budget; run again to resume"
     )
     parser.epilog = f"With a budget of steps, the default of --warmup is at most 1/{WARMUP_SHARE} of them."
     parser.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="output folder of `prepare`")

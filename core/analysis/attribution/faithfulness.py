@@ -243,9 +243,7 @@ def _is_above(difference: PairedDifference) -> bool:
 class FaithfulnessOptions:
     """Options of `faithfulness`."""
 
-    input: Path = option(
-        help="sentences, one per line",
-    )
+    input: Path = option(help="sentences, one per line")
     alone: bool = option(False, "explain log p(A) alone, rather than A against the runner-up B")
     seed: int = option(0, "seed of the choice of tokens and of the random orders (default: %(default)s)", type=SEEDS)
     methods: tuple[ContrastMethod, ...] | None = option(None, METHODS_HELP, metavar="NAME", choices=METHODS)

@@ -11,14 +11,7 @@ from core.text.phrases import Number, Phrase, listed, marked
 from core.trace import KINDS, Head, Kind, Stack
 
 NodePart = Literal[
-    "source",
-    "encoder_self",
-    "encoder_feed_forward",
-    "target",
-    "decoder_self",
-    "cross",
-    "decoder_feed_forward",
-    "logit",
+    "source", "encoder_self", "encoder_feed_forward", "target", "decoder_self", "cross", "decoder_feed_forward", "logit"
 ]
 Input = Literal["query", "key", "value", "input"]  # the last one of networks and of the logit, which have no other
 INPUTS: tuple[Input, ...] = get_args(Input)

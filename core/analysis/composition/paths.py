@@ -131,8 +131,5 @@ def paths(translator: Translator, source: str, target: str | Sequence[int], opti
 
 
 PATHS = Analysis(
-    "paths",
-    "patch the direct path from every head to every later one, and see which feeds which",
-    paths,
-    PathsOptions,
+    "paths", "patch the direct path from every head to every later one, and see which feeds which", paths, PathsOptions
 )

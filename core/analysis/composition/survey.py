@@ -33,8 +33,7 @@ class Survey:
     def ranked(self) -> list[MeasuredEdge]:
         """Measured edges by the size of their effect, then the others by the estimate."""
         return sorted(
-            self.edges,
-            key=lambda each: (each.edge not in self.effects, -abs(self.effect(each)), str(each.edge)),
+            self.edges, key=lambda each: (each.edge not in self.effects, -abs(self.effect(each)), str(each.edge))
         )
 
     def effect(self, edge: MeasuredEdge) -> float:

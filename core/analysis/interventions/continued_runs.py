@@ -58,14 +58,7 @@ def logits_after(
 
 
 def _decoder_layer(
-    runs: PairRuns,
-    model: Transformer,
-    base: int,
-    index: int,
-    x: Tensor,
-    memory: Tensor,
-    start: int,
-    is_unchanged: bool,
+    runs: PairRuns, model: Transformer, base: int, index: int, x: Tensor, memory: Tensor, start: int, is_unchanged: bool
 ) -> Tensor:
     """Output of a decoder layer, the last one at the last position only.
 

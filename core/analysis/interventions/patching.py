@@ -24,14 +24,7 @@ from torch import Tensor
 
 from core.analysis.agreement import depth_of, require_agreement
 from core.analysis.interventions.continued_runs import SharedMemory, logits_with_patches
-from core.analysis.interventions.pair_runs import (
-    COMPONENTS,
-    Component,
-    PairRuns,
-    Patch,
-    component_place,
-    side_of,
-)
+from core.analysis.interventions.pair_runs import COMPONENTS, Component, PairRuns, Patch, component_place, side_of
 from core.inference.cpu_products import onednn_products
 from core.model import Transformer
 from core.trace import Edit, Kind, Stack, edit

@@ -187,11 +187,7 @@ class Developments(PicturedResult):
 
 
 def developments(
-    steps: Sequence[int],
-    cards: Sequence[Cards],
-    score: str,
-    tolerance: float = TOLERANCE,
-    kind: Kind | None = None,
+    steps: Sequence[int], cards: Sequence[Cards], score: str, tolerance: float = TOLERANCE, kind: Kind | None = None
 ) -> Developments:
     """Follow one of `SCORES` and the role of every head, or of those of a kind, over the snapshots in their order.
 

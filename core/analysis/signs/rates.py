@@ -56,10 +56,7 @@ def rate_steps(
     for start in range(0, len(sampled), WINDOW):
         window = sampled[start : start + WINDOW]
         own = translator.translate_batch([source for source, _ in window])
-        sides: list[list[Pair]] = [
-            [(each.source, each.hypotheses[0].token_ids) for each in own],
-            [*window],
-        ]
+        sides: list[list[Pair]] = [[(each.source, each.hypotheses[0].token_ids) for each in own], [*window]]
         for side, given in enumerate(sides):
             for place, (each, signs) in enumerate(zip(given, pair_signs(translator, given), strict=True), start):
                 found = dict(signs)

@@ -242,8 +242,5 @@ def _largest(gradient: Tensor, row: int | None) -> Index:
 
 
 TRAINING_STEP = Analysis(
-    "training-step",
-    "print one step of training on a sentence and its translation",
-    training_step,
-    TrainingStepOptions,
+    "training-step", "print one step of training on a sentence and its translation", training_step, TrainingStepOptions
 )

@@ -97,11 +97,7 @@ def parse_weight(text: str, model: nn.Module) -> tuple[str, Index | None]:
 
 
 def weight_uses(
-    model: Transformer,
-    name: str,
-    index: Index,
-    calls: list[tuple[LayerCall, Tensor]],
-    output: tuple[Tensor, Tensor],
+    model: Transformer, name: str, index: Index, calls: list[tuple[LayerCall, Tensor]], output: tuple[Tensor, Tensor]
 ) -> tuple[Use, ...]:
     """The uses of a weight, from the calls of its layer, each with the derivative of the loss by the output, and from
     the decoder's states [T, D] with that by the logits [T, V].

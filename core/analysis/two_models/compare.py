@@ -39,10 +39,7 @@ class CompareOptions:
         "test set: in each line a source, a tab and its reference, or the source alone with --references (default: "
         "standard input)",
     )
-    references: Path | None = option(
-        None,
-        "the references, one per line",
-    )
+    references: Path | None = option(None, "the references, one per line")
     test: PairedTestName = option("bootstrap", "paired test of the difference")
     samples: int | None = option(
         None,
@@ -170,9 +167,7 @@ Thresholds = tuple[SignThresholds | None, SignThresholds | None]
 
 
 def compared(
-    lines: Iterable[TranslatedPair],
-    options: CompareOptions = CompareOptions(),
-    thresholds: Thresholds = (None, None),
+    lines: Iterable[TranslatedPair], options: CompareOptions = CompareOptions(), thresholds: Thresholds = (None, None)
 ) -> ComparedModels:
     """Score the translations of two models, with the thresholds of the signs of both.
 
@@ -225,9 +220,5 @@ def _read(options: CompareOptions) -> list[TestPair]:
 
 
 COMPARE = Analysis(
-    "compare",
-    "compare the translations of two models over a test set",
-    compare_models,
-    CompareOptions,
-    TWO_MODELS,
+    "compare", "compare the translations of two models over a test set", compare_models, CompareOptions, TWO_MODELS
 )

@@ -79,11 +79,7 @@ def parse_pairs(text: str, references: str | None = None) -> list[TestPair]:
 
 
 def translate_pairs(
-    first: Translator,
-    second: Translator,
-    pairs: Sequence[TestPair],
-    beam_size: int = 4,
-    length_penalty: float = 0.6,
+    first: Translator, second: Translator, pairs: Sequence[TestPair], beam_size: int = 4, length_penalty: float = 0.6
 ) -> Iterator[TranslatedPair]:
     """Translate the sentences of a test set by two models, one after the other, in order.
 

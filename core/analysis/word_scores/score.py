@@ -17,12 +17,7 @@ from core.analysis.csv_output import without_formula
 from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, option
 from core.analysis.signs.pair_signs import SIGNS, SignName
 from core.analysis.signs.text_signs import TEXT_SIGNS
-from core.analysis.signs.thresholds import (
-    SignThresholds,
-    load_thresholds,
-    measure_thresholds,
-    thresholds_beside,
-)
+from core.analysis.signs.thresholds import SignThresholds, load_thresholds, measure_thresholds, thresholds_beside
 from core.analysis.subject import MODEL
 from core.analysis.word_scores.scored_lines import (
     WordScore,

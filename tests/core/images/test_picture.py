@@ -118,11 +118,7 @@ def test_pictures_are_scaled_to_the_height_of_a_line() -> None:
         (np.array([[200, 200, 200, 190]], np.uint8), 1, "is blank: its pixels differ from the paper by at most 10 of"),
         (np.zeros((10, 700), np.uint8), 24, "has 700 x 10 pixels, it may be at most 64 times as wide as"),
         # a model of pictures 1,000 pixels high, and a line that is 64 times as wide
-        (
-            np.zeros((10, 640), np.uint8),
-            1000,
-            "height of this model, 1000 pixels, the picture would be 64000 pixels",
-        ),
+        (np.zeros((10, 640), np.uint8), 1000, "height of this model, 1000 pixels, the picture would be 64000 pixels"),
     ],
 )
 def test_what_is_no_line_is_refused(grey: Pixels, height: int, message: str) -> None:

@@ -210,9 +210,7 @@ def spelling_tokenizer() -> SentencePieceTokenizer:
     return SentencePieceTokenizer.train(text, vocab_size=340, num_threads=1, symbols=symbols)
 
 
-def test_the_shortest_tree_fits_a_model_with_just_as_many_positions(
-    spelling_tokenizer: SentencePieceTokenizer,
-) -> None:
+def test_the_shortest_tree_fits_a_model_with_just_as_many_positions(spelling_tokenizer: SentencePieceTokenizer) -> None:
     sentence = ["The", "old", "man", "sleeps", "."]
     shortest = len(spelling_tokenizer.encode(" ".join(sentence))) + len(sentence) + len(("(S", ")S", "</s>"))
     shape = replace(PRESETS["tiny"], vocab_size=spelling_tokenizer.vocab_size, positions="learned")
@@ -279,7 +277,6 @@ def test_a_model_that_computes_nothing_finite_is_an_error(tree_checkpoint: Path)
         lambda: Parser(translator).parse_batch(["The dogs run."]),
     ):
         with pytest.raises(
-            NonFiniteError,
-            match=r"^the model's outputs are not finite \(NaN or infinite\) at position 1: its weights",
+            NonFiniteError, match=r"^the model's outputs are not finite \(NaN or infinite\) at position 1: its weights"
         ):
             parse()

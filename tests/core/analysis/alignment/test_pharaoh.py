@@ -79,7 +79,6 @@ def test_errors_name_the_line(tmp_path: Path):
 def test_a_file_without_a_word_or_link_is_refused(which: str, blank: str, tmp_path: Path):
     texts = {"source": "a\n", "target": "x\n", "links": "0-0\n", which: blank}
     with pytest.raises(
-        ValueError,
-        match=rf"^{which} is empty or has only white space: expected one line for each sentence pair$",
+        ValueError, match=rf"^{which} is empty or has only white space: expected one line for each sentence pair$"
     ):
         read_gold_pairs(*files(tmp_path, **texts))

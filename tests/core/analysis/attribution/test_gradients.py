@@ -5,12 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from core.analysis.attribution.gradients import (
-    AttentionGradients,
-    attention_gradients,
-    gradient_maps,
-    head_importance,
-)
+from core.analysis.attribution.gradients import AttentionGradients, attention_gradients, gradient_maps, head_importance
 from core.analysis.heads.ablation import normalised_by_layer
 from core.analysis.heads.gating import gated
 from core.analysis.heads.head import all_heads

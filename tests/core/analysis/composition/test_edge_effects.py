@@ -18,14 +18,7 @@ from core.analysis.composition.edge_effects import (
     repeated_with_hooks,
     sender_groups,
 )
-from core.analysis.composition.edges import (
-    INPUTS,
-    Edge,
-    Node,
-    nodes_of,
-    place_of,
-    sublayers,
-)
+from core.analysis.composition.edges import INPUTS, Edge, Node, nodes_of, place_of, sublayers
 from core.analysis.composition.replacement import ReplacedBy, Replacement, record_replacement
 from core.analysis.interventions.pair_runs import PairRuns
 from core.text.tokenizer import SentencePieceTokenizer

@@ -75,10 +75,7 @@ def test_interrupted_it_writes_what_it_has(
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["-o", "nowhere/index"], "there is no folder nowhere; create it, or give another path"),
-    ],
+    ("options", "message"), [(["-o", "nowhere/index"], "there is no folder nowhere; create it, or give another path")]
 )
 def test_what_is_wrong_is_named(
     tiny_checkpoint: Path, sentences: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]

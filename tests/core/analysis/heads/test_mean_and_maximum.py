@@ -10,10 +10,7 @@ def layer(number: int, *heads: list[list[float]]) -> AttentionMap:
 
 
 # Layers that differ in their number of heads: every head counts alike.
-LAYERS = [
-    layer(0, [[1.0, 0.0], [0.5, 0.5]]),
-    layer(1, [[0.0, 1.0], [0.5, 0.5]], [[0.5, 0.5], [0.2, 0.8]]),
-]
+LAYERS = [layer(0, [[1.0, 0.0], [0.5, 0.5]]), layer(1, [[0.0, 1.0], [0.5, 0.5]], [[0.5, 0.5], [0.2, 0.8]])]
 
 
 def test_the_mean_and_the_maximum_of_all_heads_of_all_layers():

@@ -26,10 +26,7 @@ PATHS = [  # encoder, encoder to cross, decoder to decoder, decoder to cross of 
 ]
 
 
-@pytest.mark.parametrize(
-    ("changes", "into", "base"),
-    [({}, "corrupted", 1), (LIKE_T5, "clean", 0)],
-)
+@pytest.mark.parametrize(("changes", "into", "base"), [({}, "corrupted", 1), (LIKE_T5, "clean", 0)])
 def test_a_path_is_that_of_two_whole_passes(
     tokenizer: SentencePieceTokenizer, record: Record, changes: dict[str, Any], into: Into, base: int
 ):

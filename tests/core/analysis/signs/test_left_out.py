@@ -24,13 +24,7 @@ def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Tr
 
 def test_spans_are_up_to_three_words_with_a_content_word() -> None:
     # live and in are short, They is first; only Moscow has content
-    assert spans(SOURCE) == [
-        range(3, 5),
-        range(2, 5),
-        range(3, 6),
-        range(1, 5),
-        range(2, 6),
-    ]
+    assert spans(SOURCE) == [range(3, 5), range(2, 5), range(3, 6), range(1, 5), range(2, 6)]
 
 
 def test_something_is_left_of_the_source() -> None:
