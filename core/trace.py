@@ -320,11 +320,7 @@ def _inside(sublayer: nn.Module) -> dict[str, _Seam]:
 
 
 def _found(seams: Mapping[str, _Seam], place: str) -> tuple[_Seam, int | None]:
-    """The seam of a place, and the head, if it is of one.
-
-    Raises:
-        ValueError: there is no such place.
-    """
+    """The seam of a place, and the head, if it is of one."""
     if place in seams:
         return seams[place], None
     sublayer, head, value = ("", "", *place.rsplit(".", 2))[-3:]

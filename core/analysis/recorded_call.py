@@ -147,11 +147,7 @@ class _Writer:
         return f"{written[0]}.{call.function}({', '.join(written[1:] + keywords)})"
 
     def _expression(self, value: Any) -> str:
-        """Write a value as an expression of Python.
-
-        Raises:
-            TypeError: there is no expression for such a value.
-        """
+        """Write a value as an expression of Python."""
         match value:
             case Call() | Given():
                 return self._names[value]

@@ -209,11 +209,7 @@ def _config(shape: dict[str, Any], vocabulary: Vocabulary) -> TransformerConfig:
 def _tensors(
     binary: BinaryModel, weights: Weights, model: Transformer, source: str
 ) -> tuple[dict[str, Tensor], list[str]]:
-    """Parameters of the model, and the types that they are stored in.
-
-    Raises:
-        CheckpointError: names or shapes differ from those that the options call for.
-    """
+    """Parameters of the model, and the types that they are stored in."""
     output = OUTPUT if OUTPUT in weights.shapes else DECODER_EMBEDDING
     matrices = {
         "embedding.tokens.weight": source,

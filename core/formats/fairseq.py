@@ -253,10 +253,6 @@ def _tokenizer(files: SourceFiles, options: Settings, weights: Weights) -> Dicti
 def _pieces(files: SourceFiles, name: str, shape: Sequence[int]) -> list[str]:
     """Pieces of a dictionary: four special ones, then one a line with its number of occurrences, as many as rows of a
     matrix.
-
-    Raises:
-        CheckpointError: there is no such file, it is not UTF-8 or has another number of pieces; or a line is no piece
-            and its count, or has a piece that was there before.
     """
     if name not in files.names:
         dictionaries = ", ".join(sorted(filter(DICTIONARY.fullmatch, files.names))[:4])

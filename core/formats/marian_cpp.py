@@ -297,11 +297,7 @@ def _sentencepiece(files: SourceFiles, config: TransformerConfig) -> DictionaryT
 
 
 def _vocabulary(files: SourceFiles, name: str, config: TransformerConfig) -> bytes:
-    """A vocabulary in JSON, with `<pad>`; each line of Marian's is a piece and its id.
-
-    Raises:
-        ValueError: a line is not, or a piece occurs twice.
-    """
+    """A vocabulary in JSON, with `<pad>`; each line of Marian's is a piece and its id."""
     ids: dict[str, int] = {}
     for number, line in enumerate(files.text(name).rstrip("\n").split("\n"), start=1):
         piece, _, token_id = line.rstrip("\r").rpartition(":")

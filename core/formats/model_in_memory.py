@@ -96,12 +96,7 @@ def _described(model: nn.Module, tokenizer: object, description: Mapping[str, An
 
 
 def _vocabulary(tokenizer: object) -> tuple[str, bytes]:
-    """Name and contents of the file of one side's pieces.
-
-    Raises:
-        TypeError: it is of an unknown kind.
-        CheckpointError: ids are missing, or a piece has a line break.
-    """
+    """Name and contents of the file of one side's pieces."""
     known = cast("Any", tokenizer)
     if hasattr(tokenizer, "serialized_model_proto"):
         return "sentencepiece.model", known.serialized_model_proto()
@@ -123,11 +118,7 @@ def _vocabulary(tokenizer: object) -> tuple[str, bytes]:
 
 
 def _tensors(model: nn.Module) -> dict[str, Tensor]:
-    """Copies of the parameters and tables of a model on the CPU, one of each that has several names.
-
-    Raises:
-        CheckpointError: one is of another type than a checkpoint may have.
-    """
+    """Copies of the parameters and tables of a model on the CPU, one of each that has several names."""
     copies: dict[tuple[Any, ...], Tensor] = {}
     tensors: dict[str, Tensor] = {}
     for name, tensor in cast("dict[str, Tensor]", model.state_dict()).items():

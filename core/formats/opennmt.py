@@ -143,11 +143,7 @@ def load(files: SourceFiles) -> Checkpoint:
 
 
 def _is_model(files: SourceFiles, name: str) -> bool:
-    """Whether one of several files is a model, rather than a vocabulary or the state of an optimiser.
-
-    Raises:
-        CheckpointError: it is the file of another program, or of a training in another layout.
-    """
+    """Whether one of several files is a model, rather than a vocabulary or the state of an optimiser."""
     path = files.path(name)
     try:
         content = load_pytorch(path, name, INERT)

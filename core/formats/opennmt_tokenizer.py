@@ -49,11 +49,7 @@ def _by_name(name: str, fields: Sequence[object]) -> dict[str, object]:
 
 
 def _pieces(name: str, side: str, vocabulary: object) -> list[str]:
-    """Pieces of a vocabulary: a list, or the field of torchtext that contains one.
-
-    Raises:
-        CheckpointError: it is neither, or there are features beside the words.
-    """
+    """Pieces of a vocabulary: a list, or the field of torchtext that contains one."""
     for _ in range(5):  # a field of fields, a field, its vocabulary, the list
         if isinstance(vocabulary, Inert):
             state = vocabulary.state
@@ -79,11 +75,7 @@ def transforms(options: Settings) -> list[str]:
 
 
 def _split(files: SourceFiles, options: Settings) -> dict[str, str]:
-    """Settings of the tokenizer about how a text is split, empty with files of subwords.
-
-    Raises:
-        CheckpointError: by the tokenizer of OpenNMT with rules that Headlight does not have.
-    """
+    """Settings of the tokenizer about how a text is split, empty with files of subwords."""
     if files.tokenized:
         return {"split": WORDS}
     if "onmt_tokenize" not in transforms(options):

@@ -138,12 +138,7 @@ def _merges(model: Settings) -> Iterator[tuple[str, str]]:
 
 
 def _ranks(model: Settings, vocabulary: set[str]) -> dict[str, int]:
-    """Place of the first merge that makes each piece.
-
-    Raises:
-        CheckpointError: a merge is none of pieces; or two that make one piece have another between them, which no score
-            of a piece can say.
-    """
+    """Place of the first merge that makes each piece."""
     ranks: dict[str, int] = {}
     previous = ""
     for number, (left, right) in enumerate(_merges(model)):

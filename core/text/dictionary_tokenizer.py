@@ -183,11 +183,7 @@ class DictionaryTokenizer:
         return (start, self.prefixes[code]) if own is None else (start + len(own), own)
 
     def _known(self, code: str) -> str:
-        """The code of a language of this model.
-
-        Raises:
-            ValueError: the model does not have this language.
-        """
+        """The code of a language of this model."""
         if f">>{code}<<" not in self.language_codes:
             raise ValueError(
                 f">>{code:.60}<< is not a language of this model: begin with one of {', '.join(self.language_codes)}"
@@ -279,11 +275,7 @@ def with_usual_names(pieces: Sequence[str], names: Mapping[str, str]) -> list[st
 
 
 def _read_dictionary(data: bytes, needed: Sequence[str]) -> list[str]:
-    """Pieces in the order of their ids.
-
-    Raises:
-        ValueError: it is not an object with a list of different texts, or lacks a special piece that is needed.
-    """
+    """Pieces in the order of their ids."""
     pieces = json_object(data).get(PIECES)
     if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in cast("list[Any]", pieces)):
         raise ValueError(f"{PIECES} is {pieces!r:.60}, expected a list of texts")

@@ -152,11 +152,7 @@ class MarianTokenizer:
 
 
 def _read_vocabulary(name: str, data: bytes, vocab_size: int) -> dict[str, int]:
-    """Ids of the pieces.
-
-    Raises:
-        ValueError: it is not a JSON object of pieces and different ids below vocab_size, or lacks a special piece.
-    """
+    """Ids of the pieces."""
     with naming(name):
         ids = json_object(data)
         for piece, token_id in ids.items():

@@ -351,10 +351,6 @@ def sentencepiece_surfaces(pieces: Sequence[str]) -> list[bytes]:
 
 
 def _encodable(text: str) -> str:
-    """The text, if UTF-8 can encode it.
-
-    Raises:
-        UnicodeEncodeError: a ValueError with the character and its position.
-    """
+    """The text, if UTF-8 can encode it."""
     text.encode()
     return text

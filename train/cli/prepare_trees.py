@@ -79,11 +79,7 @@ def _prepare_trees(options: argparse.Namespace) -> None:
 
 
 def _parts(options: argparse.Namespace) -> dict[str, Treebank]:
-    """Return the training, validation and test trees.
-
-    Raises:
-        DataError: the options contradict each other.
-    """
+    """Return the training, validation and test trees."""
     ranges = {part: getattr(options, part) for part in PARTS if getattr(options, part)}
     files = {part: getattr(options, f"{part}_trees") for part in PARTS[1:] if getattr(options, f"{part}_trees")}
     if options.ids:

@@ -111,11 +111,7 @@ def prepare_lines(
 
 
 def _same_data(folder: Path, settings: dict[str, Any], overwrite: bool) -> dict[str, Any] | None:
-    """Return the manifest of the same data, if the folder holds them undamaged.
-
-    Raises:
-        DataError: the folder holds other data, which are not to be overwritten.
-    """
+    """Return the manifest of the same data, if the folder holds them undamaged."""
     if overwrite or not (folder / MANIFEST).exists():
         return None
     manifest = read_manifest(folder)

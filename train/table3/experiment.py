@@ -203,11 +203,7 @@ def _read_run(run: Path) -> Run:
 
 
 def _read_score(path: Path) -> Run:
-    """Read a finished run's line of the table.
-
-    Raises:
-        ValueError: it is damaged, or has no numbers.
-    """
+    """Read a finished run's line of the table."""
     advice = "remove it, and run the same command again: the row is scored again"
     try:
         score = read_json(path)

@@ -124,9 +124,6 @@ def _stream(
 
     The norms of pre-norm layers are not on the stream: each only feeds its sub-layer. `values` of the places of the
     decoder have no batch axis.
-
-    Raises:
-        DisagreementError: heads do not add up their values, or a norm is not that of its parameters.
     """
     keys: list[tuple[Kind, int]] = [(kind, layer) for kind, layer in attention_layers(model) if kind != "encoder_self"]
     own = key_outputs(model, {key: values[attention_place(*key, "memory")][None] for key in keys})

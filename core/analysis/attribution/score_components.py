@@ -318,11 +318,7 @@ def _terms(
 def _visible(
     options: ScoreComponentsOptions, query_tokens: Sequence[str], key_tokens: Sequence[str], scores: Tensor
 ) -> tuple[int, ...]:
-    """Positions of the keys that the query may attend to: [Q, K] -> positions.
-
-    Raises:
-        ValueError: there is no such query, or it may not attend to a key of the options.
-    """
+    """Positions of the keys that the query may attend to: [Q, K] -> positions."""
     if not 0 <= options.query < len(query_tokens):
         names = _numbered(query_tokens, range(len(query_tokens)))
         raise ValueError(f"query {options.query + 1}, counted from 1, must be one of the tokens that attend: {names}")

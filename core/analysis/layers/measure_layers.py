@@ -17,11 +17,7 @@ from core.files.number_range import FROM_1, NumberRange
 
 
 def _output(path: Path) -> Path:
-    """Check the path of the output before anything is computed.
-
-    Raises:
-        ValueError, OSError: it cannot be written.
-    """
+    """Check the path of the output before anything is computed."""
     if path.suffix.lower() not in (".csv", ".json"):
         raise ValueError(f"--output ({path}) must end in .csv or .json")
     check_folder_of(path)
@@ -70,11 +66,7 @@ def measure_layers(options: LayerTypesOptions = LayerTypesOptions()) -> CostTabl
 
 
 def _write(costs: CostTable, options: LayerTypesOptions) -> None:
-    """Write the costs to the file, or print them.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Write the costs to the file, or print them."""
     if options.output is None:
         write_csv(costs.table())
         return

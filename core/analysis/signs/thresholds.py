@@ -341,11 +341,7 @@ def sign_thresholds(translator: Translator, options: ThresholdOptions) -> SignTh
 
 
 def _write(thresholds: SignThresholds, options: ThresholdOptions) -> None:
-    """Write the file, and print the thresholds as CSV.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Write the file, and print the thresholds as CSV."""
     save_thresholds(options.output or thresholds_beside(options.checkpoint), thresholds)
     print_table(thresholds, options)
 

@@ -95,11 +95,7 @@ def training_step(
 
 
 def _require_trainable(model: Transformer) -> None:
-    """Check that there can be a copy of the model with gradients.
-
-    Raises:
-        ValueError: there cannot.
-    """
+    """Check that there can be a copy of the model with gradients."""
     if types := kept_types(model):
         names = " and ".join(sorted(str(each).removeprefix("torch.") for each in types))
         raise ValueError(
@@ -185,11 +181,7 @@ class _Step:
         return states, self.model.project(states)
 
     def _losses(self, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """-log p of the labels, its mean over the vocabulary, and the losses: [T] each.
-
-        Raises:
-            NonFiniteError: they are not finite.
-        """
+        """-log p of the labels, its mean over the vocabulary, and the losses: [T] each."""
         nll = -logits[0].log_softmax(-1)  # [T, V]
         if not nll.isfinite().all():
             raise NonFiniteError("for this target")

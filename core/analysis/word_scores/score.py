@@ -50,11 +50,7 @@ NUMBERS = ("log_prob", "probability", *SIGNS)  # columns of texts that would be 
 
 
 def _output(path: Path) -> Path:
-    """Check the path of the output before anything is computed.
-
-    Raises:
-        ValueError, OSError: it cannot be written.
-    """
+    """Check the path of the output before anything is computed."""
     check_folder_of(path)
     return path
 
@@ -210,11 +206,7 @@ def score(translator: Translator, options: ScoreOptions) -> ScoredWords | Signed
 
 
 def _write(scored: ScoredWords | SignedSentences, options: ScoreOptions) -> None:
-    """Write the table as tab-separated values, and what signs fire on stderr.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Write the table as tab-separated values, and what signs fire on stderr."""
     text, columns = io.StringIO(), scored.table()
     writer = csv.writer(text, delimiter=TAB, lineterminator="\n")
     writer.writerow(columns)

@@ -182,11 +182,7 @@ def default_workers(cores: int, threads: int, lines: int) -> int:
 
 
 def _skip(reader: InputReader, output: FileOutput) -> None:
-    """Skip the lines that are already translated.
-
-    Raises:
-        ValueError: the input differs from that of the resumed job.
-    """
+    """Skip the lines that are already translated."""
     done = output.progress
     reader.skip(done.lines)
     if done.lines and (reader.lines_read, reader.digest) != (done.lines, done.input_sha256):

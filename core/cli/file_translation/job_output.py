@@ -112,11 +112,7 @@ def open_output(path: Path, settings: dict[str, Any], resume: bool) -> Generator
 
 
 def _resumed(path: Path, settings: dict[str, Any]) -> JobProgress:
-    """Progress of an existing output; that of a new job if there is none.
-
-    Raises:
-        ValueError: the output or its progress was not written by this command, was changed, or has other settings.
-    """
+    """Progress of an existing output; that of a new job if there is none."""
     beside, size = progress_path(path), path.stat().st_size
     restart = f"remove {path.name} and {beside.name} to start again"
     if not beside.exists():
@@ -158,11 +154,7 @@ def _count_lines(path: Path, num_bytes: int) -> int:
 
 
 def _lock(path: Path, file: BinaryIO) -> None:
-    """Lock a file until it is closed.
-
-    Raises:
-        BlockingIOError: another process has locked it.
-    """
+    """Lock a file until it is closed."""
     if fcntl is None:
         return
     try:

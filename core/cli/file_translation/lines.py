@@ -142,11 +142,7 @@ def split_lines(
 
 
 def _sentences(translator: Translator, number: int, line: bytes) -> tuple[str, ...]:
-    """The line as one sentence, or split by `core.text.sentences` if it is too long.
-
-    Raises:
-        ValueError: the line is not UTF-8, is longer than `MAX_LINE_BYTES`, or one of its sentences has too many tokens.
-    """
+    """The line as one sentence, or split by `core.text.sentences` if it is too long."""
     if len(line) > MAX_LINE_BYTES:
         raise ValueError(f"line {number} of the input has more than {MAX_LINE_BYTES:,} bytes: split it")
     text = decode_line(line, f"line {number} of the input").strip()

@@ -80,11 +80,7 @@ class SnapshotFiles(ABC):
             raise CheckpointError(f"{self.label}: {name} has more than {MAX_PACKED} bytes, the most that is read")
 
     def _rounded(self, name: str) -> RoundedSnapshot:
-        """Read a snapshot in 8 bits and, for a difference, the one before it, unless that was read last.
-
-        Raises:
-            CheckpointError: as `read_eight_bits`.
-        """
+        """Read a snapshot in 8 bits and, for a difference, the one before it, unless that was read last."""
         last_name, last = self._last_rounded
         if last is not None and last_name == name:
             return last

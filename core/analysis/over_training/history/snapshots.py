@@ -163,11 +163,7 @@ def _is_cut_off(path: Path) -> bool:
 
 
 def _snapshot_names(files: SnapshotFiles) -> dict[int, str]:
-    """Return the names of the snapshots by step, in increasing order.
-
-    Raises:
-        CheckpointError: there are fewer than two or too many, or two of one step.
-    """
+    """Return the names of the snapshots by step, in increasing order."""
     by_step: dict[int, str] = {}
     for name in files.names:
         if (parts := SNAPSHOT.fullmatch(name)) is not None:
