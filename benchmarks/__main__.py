@@ -8,7 +8,6 @@ benchmarks work, without a comparison. `--store` writes the ratios to benchmarks
 an otherwise idle machine, not in CI.
 """
 
-import argparse
 import datetime
 import json
 import os
@@ -101,11 +100,9 @@ def moved(before: Sequence[float], now: Sequence[float]) -> bool:
 
 def main() -> int:
     """Run, compare and store; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = ratios.parser(__doc__)
     parser.add_argument("--only", nargs="+", choices=list(BENCHMARKS), default=list(BENCHMARKS), help="default: all")
-    parser.add_argument(
-        "--sentences", type=Path, default=FOLDER / "sentences.txt", help="one sentence a line (default: %(default)s)"
-    )
+    parser.add_argument("--sentences", type=Path, default=FOLDER / "sentences.txt", help="one sentence a line")
     parser.add_argument("--quick", action="store_true", help="only check that the benchmarks work")
     parser.add_argument("--store", action="store_true", help=f"write the ratios to {STORED.name}")
     arguments = parser.parse_args()

@@ -6,7 +6,6 @@ A page that only repeats what is entered is the floor of entering a sentence. Ev
 new to the app. Run it on an otherwise idle machine, under Linux, whose /proc gives the server's memory.
 """
 
-import argparse
 import statistics
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import ratios
 from browser import (
     BOX,
     GRID,
@@ -71,14 +71,12 @@ class Row:
 
 def main() -> None:
     """Measure all parts and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = ratios.parser(__doc__)
     parser.add_argument("--checkpoint", type=Path, help="default: the shipped one")
     parser.add_argument(
         "--before", type=Path, metavar="FOLDER", help="another checkout of the project to compare with, turn by turn"
     )
-    parser.add_argument(
-        "--runs", type=int, default=7, help=f"repeats of each measurement, at most {len(SUBJECTS) - 1} (default: 7)"
-    )
+    parser.add_argument("--runs", type=int, default=7, help=f"repeats of each measurement, at most {len(SUBJECTS) - 1}")
     parser.add_argument(
         "--part", choices=PARTS, action="append", help="measure only this part; may be repeated (default: all)"
     )

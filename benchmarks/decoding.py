@@ -249,19 +249,12 @@ def real_work(arguments: argparse.Namespace) -> DecodingWork:
 def main() -> None:
     """Let all sides take turns, and print their speeds and ratios."""
     parser = ratios.parser(__doc__, "less of everything: shows that it works, not how fast")
+    parser.add_argument("--checkpoint", type=Path, help="decode with this model, not with random weights")
     parser.add_argument(
-        "--checkpoint", type=Path, metavar="FILE", help="decode with this model, not with random weights"
+        "--sentences", type=Path, help="with --checkpoint: what to translate, one per line (.gz, .xz too)"
     )
-    parser.add_argument(
-        "--sentences",
-        type=Path,
-        metavar="FILE",
-        help="with --checkpoint: what to translate, one per line (.gz, .xz too)",
-    )
-    parser.add_argument("--number", type=int, default=64, help="number of sentences of the file (default: %(default)s)")
-    parser.add_argument(
-        "--shape", choices=SHAPES, default="base", help="shape of the random weights (default: %(default)s)"
-    )
+    parser.add_argument("--number", type=int, default=64, help="number of sentences of the file")
+    parser.add_argument("--shape", choices=SHAPES, default="base", help="shape of the random weights")
     parser.add_argument(
         "--vocab-size", type=int, help="vocabulary of base with random weights (default: 8000; the paper: 37000)"
     )
@@ -276,7 +269,7 @@ def main() -> None:
         "--threads", type=int, nargs="+", default=[1, 2], help="numbers to choose the fastest of (default: 1 2)"
     )
     parser.add_argument("--beam-size", type=int, default=4)
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each side (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each side")
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--sides", nargs="+", choices=list(sides()), default=list(sides()), help="default: all")
     arguments = parser.parse_args()

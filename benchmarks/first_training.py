@@ -9,12 +9,12 @@ occur twice. More options are those of `fit`, such as `--schedule constant --see
 busy machine comes to the same.
 """
 
-import argparse
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks import ratios
 from core.files.strict_json import json_object
 
 
@@ -27,11 +27,11 @@ def repeats_a_trigram(text: str) -> bool:
 
 def main() -> None:
     """Train, translate and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = ratios.parser(__doc__)
     for name in ("data", "source", "target"):
         parser.add_argument(f"--{name}", type=Path, required=True)
-    parser.add_argument("--preset", default="multi30k", help="default: %(default)s")
-    parser.add_argument("--minutes", type=float, default=10.0, help="of training (default: %(default)s)")
+    parser.add_argument("--preset", default="multi30k")
+    parser.add_argument("--minutes", type=float, default=10.0, help="of training")
     arguments, fit_options = parser.parse_known_args()
     with tempfile.TemporaryDirectory() as folder:
         run, train = Path(folder), [sys.executable, "-m", "train"]

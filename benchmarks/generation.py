@@ -7,7 +7,6 @@ the sum over the sentences of its fastest round, in seconds of the processor. A 
 searches are timed, without the pass that scores their result.
 """
 
-import argparse
 import time
 from collections.abc import Callable
 from functools import partial
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import torch
 
+from benchmarks import ratios
 from core.files.shipped_files import shipped_checkpoint
 from core.mask_predict_translation import mask_predict_states
 from core.speculative_translation import translate_speculatively
@@ -26,8 +26,8 @@ LENGTH_CANDIDATES = 5
 
 def main() -> None:
     """Print the passes and the processor time of each way to translate."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sentences", type=Path, default=Path(__file__).parent / "sentences.txt", metavar="FILE")
+    parser = ratios.parser(__doc__)
+    parser.add_argument("--sentences", type=Path, default=Path(__file__).parent / "sentences.txt")
     parser.add_argument("--number", type=int, default=32, help="sentences, the first of the file")
     parser.add_argument("--draft-tokens", type=int, nargs="+", default=[2, 4])
     parser.add_argument("--iterations", type=int, nargs="+", default=[1, 4, 10])

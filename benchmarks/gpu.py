@@ -11,7 +11,6 @@ sentences are synthetic, distributed as in real text. `--quick` takes less than 
 shows that all of it works.
 """
 
-import argparse
 import contextlib
 import io
 import math
@@ -312,7 +311,7 @@ PARTS: dict[str, Callable[[torch.device, Size], list[Row]]] = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the parts and print one table; return 1 if a command differs."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = ratios.parser(__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer steps and batches: 150 seconds on a bare machine")
     parser.add_argument("--part", nargs="+", choices=list(PARTS), default=list(PARTS), help="default: all")
     parser.add_argument("--device", help="cuda, cuda:N or cpu (default: the best)")

@@ -6,7 +6,6 @@ Not speed: the share of 200 unseen sequences that each answers exactly. Results 
 goes on. A row takes one core some 15 seconds a seed, those of another size up to 90.
 """
 
-import argparse
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from typing import Any
 
 import torch
 
+from benchmarks import ratios
 from core.files.file_writing import write_text
 from core.lab.maps import attention_maps
 from core.lab.measured import FILE, STEPS, Measured, Spread, recorded, row_name
@@ -71,10 +71,10 @@ def written(spread: Spread, form: str) -> str:
 def main() -> None:
     """Measure what is not yet in the file, and print all of it."""
     rows = {row_name(task, parts, Settings(**sizes)): (task, parts, sizes) for task, parts, sizes in ROWS}
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = ratios.parser(__doc__)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--only", nargs="+", metavar="ROW", choices=rows, default=[*rows], help="default: all")
-    parser.add_argument("--output", type=Path, default=FILE, help="the file of results (default: %(default)s)")
+    parser.add_argument("--output", type=Path, default=FILE, help="the file of results")
     options = parser.parse_args()
     torch.set_num_threads(1)
     results: dict[str, list[Any]] = json.loads(options.output.read_text()) if options.output.exists() else {}

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from benchmarks import ratios
 from benchmarks.browser import SENTENCE, SUBJECTS, server_memory
 from benchmarks.session import Session
 from core import Translator
@@ -151,10 +152,10 @@ def report(load: Load, memory: Sequence[float]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the load and print the table; return 1 after an error or a mixed answer."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sessions", type=int, default=30, help="number of visitors (default: %(default)s)")
+    parser = ratios.parser(__doc__)
+    parser.add_argument("--sessions", type=int, default=30, help="number of visitors")
     parser.add_argument("--heavy", type=int, default=0, help="number of heavy visitors beside them (default: none)")
-    parser.add_argument("--minutes", type=float, default=20.0, help="duration (default: %(default)s)")
+    parser.add_argument("--minutes", type=float, default=20.0, help="duration")
     parser.add_argument(
         "--pause", type=float, default=10.0, help="mean seconds between an answer and the next request (default: 10)"
     )

@@ -46,10 +46,8 @@ def write_synthetic(folder: Path, pairs: int) -> None:
 def main() -> None:
     """Measure and print the throughput."""
     parser = ratios.parser(__doc__, "little text: only checks that it works", batches=400)
-    parser.add_argument("--pairs", type=int, default=4_500_000, help="pairs of synthetic text (default: %(default)s)")
-    parser.add_argument(
-        "--batch-tokens", type=int, default=25_000, help="most tokens of a batch, on each side (default: %(default)s)"
-    )
+    parser.add_argument("--pairs", type=int, default=4_500_000, help="pairs of synthetic text")
+    parser.add_argument("--batch-tokens", type=int, default=25_000, help="most tokens of a batch, on each side")
     parser.add_argument(
         "--data",
         type=Path,

@@ -104,8 +104,8 @@ def main() -> None:
     parser = ratios.parser(__doc__, "one turn of two pages, to see that it works")
     names = [page.name for page in VIEWS]
     parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME", help="default: all pages")
-    parser.add_argument("--runs", type=int, default=3, metavar="N", help="turns (default: %(default)s)")
-    parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="default: the shipped one")
+    parser.add_argument("--runs", type=int, default=3, help="turns")
+    parser.add_argument("--checkpoint", type=Path, help="default: the shipped one")
     arguments = parser.parse_args()
     pages, runs = (["translate"], 1) if arguments.quick else (arguments.only, arguments.runs)
     opened = measured([REFERENCE, *(name for name in pages if name != REFERENCE)], runs, arguments.checkpoint)

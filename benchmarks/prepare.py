@@ -95,9 +95,7 @@ def duplicate_filter_peak(pairs: int) -> float:
 def main() -> None:
     """Prepare texts of increasing size and print the curve."""
     parser = ratios.parser(__doc__, "little text: only checks that it works", extrapolate=36_000_000)
-    parser.add_argument(
-        "--pairs", type=int, nargs="+", default=[625_000, 1_250_000, 2_500_000, 5_000_000], help="default: %(default)s"
-    )
+    parser.add_argument("--pairs", type=int, nargs="+", default=[625_000, 1_250_000, 2_500_000, 5_000_000])
     options = parser.parse_args()
     if options.quick:
         options.pairs, options.extrapolate = [10_000, 20_000], 1_000_000

@@ -6,6 +6,8 @@ import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from core.files.console import CommandHelp
+
 FLAGS = ("amx_tile", "avx512_bf16", "avx512_vnni", "avx512f", "avx_vnni", "avx2")  # that affect speed most
 
 
@@ -25,13 +27,19 @@ def processor() -> str:
     return f"{facts.get('model name', platform.machine())} ({generation}), {cores} cores: {', '.join(flags)}"
 
 
-def parser(description: str | None, quick: str, **numbers: int) -> argparse.ArgumentParser:
-    """Options of a benchmark: numbers with their defaults, `--quick`, of which the text says what it does, `--json`."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+class _Help(CommandHelp, argparse.RawDescriptionHelpFormatter): ...
+
+
+def parser(description: str | None, quick: str = "", **numbers: int) -> argparse.ArgumentParser:
+    """Options of a benchmark: numbers with their defaults; and of one that has a quick run, of which the text says what
+    it does, `--quick` and `--json`.
+    """
+    parser = argparse.ArgumentParser(description=description, formatter_class=_Help)
     for name, default in numbers.items():
-        parser.add_argument(f"--{name}", type=int, default=default, help="default: %(default)s")
-    parser.add_argument("--quick", action="store_true", help=quick)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the ratios of every turn to this file")
+        parser.add_argument(f"--{name}", type=int, default=default)
+    if quick:
+        parser.add_argument("--quick", action="store_true", help=quick)
+        parser.add_argument("--json", type=Path, help="also write the ratios of every turn to this file")
     return parser
 
 

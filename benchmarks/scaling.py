@@ -90,9 +90,9 @@ def exponents(values: Mapping[int, float]) -> list[float]:
 def main() -> None:
     """Print a table for each axis."""
     parser = ratios.parser(__doc__, "the first three rows of each axis, one search each", threads=1)
-    parser.add_argument("--preset", choices=sorted(PRESETS), default="en-de", help="default: %(default)s")
+    parser.add_argument("--preset", choices=sorted(PRESETS), default="en-de")
     parser.add_argument("--axis", nargs="+", choices=list(AXES), default=list(AXES), help="default: all")
-    parser.add_argument("--repeats", type=int, default=3, help="searches, the fastest counts (default: %(default)s)")
+    parser.add_argument("--repeats", type=int, default=3, help="searches, the fastest counts")
     arguments = parser.parse_args()
     measured: dict[str, list[float]] = {}
     print(f"{arguments.preset}, {arguments.threads} threads; elsewhere {Size()}; {ratios.processor()}")

@@ -7,13 +7,13 @@ drawings are timed in this process; the time from Enter to translation and grid 
 remainder is the request's and the browser's. Run it on an otherwise idle machine.
 """
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+import ratios
 import torch
 from browser import GRID, SUBJECTS, heads_page, settle, waited
 from playwright.sync_api import Page, sync_playwright
@@ -45,7 +45,7 @@ def sentence(subject: str, length: int) -> str:
 
 def main() -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = ratios.parser(__doc__)
     parser.add_argument("--checkpoint", type=Path, default=shipped_path(), help="instead of the shipped one")
     parser.add_argument(
         "--runs", type=int, default=5, help=f"sentences of each length, at most {len(SUBJECTS) - 1} (default 5)"

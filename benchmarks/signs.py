@@ -10,7 +10,6 @@ For each sign: AUROC against undamaged pairs of the same origin, and the share o
 thresholds of the checkpoint. For ordinary errors: AUROC of each sign for a sentence with any edit.
 """
 
-import argparse
 import json
 import sys
 from collections import defaultdict
@@ -105,12 +104,12 @@ def omitted_words(translator: Translator, each: Measured) -> tuple[list[float], 
 
 def main() -> int:
     """Print the tables; return 1 if a floor is missed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = ratios.parser(__doc__)
     parser.add_argument("--made", type=Path, required=True)
     parser.add_argument("--natural", type=Path)
     parser.add_argument("--checkpoint", type=Path, default=SHIPPED, help="instead of the shipped one")
-    parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
-    parser.add_argument("--most", type=int, metavar="N", help="pairs of each kind: shows that it works")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--most", type=int, help="pairs of each kind: shows that it works")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     translator = Translator.from_checkpoint(arguments.checkpoint)

@@ -180,25 +180,19 @@ def serve(work: TrainingWork, connection: Connection) -> None:
 def main() -> None:
     """Run both sides in turns, and print their speeds and the ratio."""
     parser = ratios.parser(__doc__, "one small batch and one turn: only checks that it works", threads=2)
-    parser.add_argument(
-        "--preset", choices=sorted(PRESETS), default="en-de", help="preset of the model's shape (default: %(default)s)"
-    )
+    parser.add_argument("--preset", choices=sorted(PRESETS), default="en-de", help="preset of the model's shape")
     parser.add_argument("--vocab-size", type=int, help="default: that of --data, else the preset's")
-    parser.add_argument(
-        "--batch-tokens", type=int, default=4_096, help="most tokens of a batch, on each side (default: %(default)s)"
-    )
+    parser.add_argument("--batch-tokens", type=int, default=4_096, help="most tokens of a batch, on each side")
     parser.add_argument(
         "--data",
         type=Path,
         metavar="FOLDER",
         help="output folder of `python -m train prepare`, instead of synthetic text",
     )
-    parser.add_argument("--batches", type=int, default=3, help="steps of each turn (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=9, help="turns of each side (default: %(default)s)")
-    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="default: %(default)s")
-    parser.add_argument(
-        "--precision", default="auto", help="precision of Headlight: auto, bfloat16 or float32 (default: %(default)s)"
-    )
+    parser.add_argument("--batches", type=int, default=3, help="steps of each turn")
+    parser.add_argument("--rounds", type=int, default=9, help="turns of each side")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall")
+    parser.add_argument("--precision", default="auto", help="precision of Headlight: auto, bfloat16 or float32")
     options = parser.parse_args()
     vocab_size = (
         options.vocab_size

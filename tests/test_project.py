@@ -20,7 +20,7 @@ from packaging.specifiers import SpecifierSet
 from core.cli.commands import COMMANDS
 from core.files.number_range import NumberRange
 from core.files.shipped_files import DISTRIBUTION
-from train.__main__ import build_parser as train_parser
+from train.__main__ import COMMANDS as TRAIN_COMMANDS
 from viz_app.page_list import VIEWS
 
 ROOT = Path(__file__).parent.parent
@@ -356,11 +356,10 @@ def test_the_pages_of_the_app_are_listed_in_the_order_of_the_sidebar() -> None:
 def parsers() -> dict[str, argparse.ArgumentParser]:
     """The parser of each command, by its name with its package: `core translate`."""
     found = dict[str, argparse.ArgumentParser]()
-    for name, (_, add_arguments, _) in COMMANDS.items():
-        found[f"core {name}"] = argparse.ArgumentParser()
-        add_arguments(found[f"core {name}"])
-    (of_train,) = (action for action in train_parser()._actions if isinstance(action, argparse._SubParsersAction))
-    return found | {f"train {name}": parser for name, parser in of_train.choices.items()}
+    for package, commands in (("core", COMMANDS), ("train", TRAIN_COMMANDS)):
+        for name, (_, add_arguments, _) in commands.items():
+            add_arguments(found.setdefault(f"{package} {name}", argparse.ArgumentParser()))
+    return found
 
 
 def test_every_command_is_in_the_documentation() -> None:

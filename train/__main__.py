@@ -3,14 +3,10 @@
 `--help` lists the commands.
 """
 
-import argparse
-import signal
 import sys
 
-from core.files.console import CommandParser, run_command, show, standard_streams
-from core.files.shipped_files import installed_version
+from core.files.console import run_program
 from train.runs.run_record import RunFolderError
-from train.runs.stop_signals import StoppedError
 
 EXTRA = ("tensorboard", "sacrebleu", "PYEVALB")  # packages of the extra `train`
 try:
@@ -36,7 +32,7 @@ except ModuleNotFoundError as error:
         raise
     sys.exit(f"python -m train needs {package}, which is not installed: pip install {' '.join(EXTRA)}")
 
-COMMANDS = (
+MODULES = (
     prepare,
     prepare_trees,
     prepare_lines,
@@ -52,32 +48,13 @@ COMMANDS = (
     presets,
     synthesize,
 )
+COMMANDS = {each.__name__.rpartition(".")[2].replace("_", "-"): each.COMMAND for each in MODULES}
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command and return its exit status: 1 after an error, which is explained on stderr."""
-    parser = build_parser()
-    with standard_streams():
-        options = parser.parse_args(arguments)
-        name = f"{parser.prog} {options.command}"
-        try:
-            return run_command(name, lambda: options.run(options), (RunFolderError,))
-        except StoppedError as stopped:
-            show(f"{name}: {stopped}")
-            return 128 + stopped.signal_number
-        except KeyboardInterrupt:
-            show(f"{name}: interrupted; the files already saved are intact")
-            return 128 + signal.SIGINT
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands; each sets `run` to its function."""
-    parser = CommandParser(prog="python -m train", description="Prepare data, train, average and evaluate.")
-    parser.add_argument("--version", action="version", version=f"headlight {installed_version()}")
-    commands = parser.add_subparsers(dest="command", required=True, title="commands", metavar="COMMAND")
-    for command in COMMANDS:
-        command.add_command(commands)
-    return parser
+    """Run one command and return its exit status, see `run_program`."""
+    about = "Prepare data, train, average and evaluate."
+    return run_program("python -m train", about, COMMANDS, arguments, (RunFolderError,))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from core.files.console import StoppedError
 from core.files.file_writing import write_text
 from core.files.strict_json import json_text
 from core.inference.device import supports_bfloat16
@@ -28,7 +29,7 @@ from train.runs.hardware import hardware
 from train.runs.log_writer import Log, NotFiniteError
 from train.runs.run_folder import RunFolder
 from train.runs.run_record import RunSettings
-from train.runs.stop_signals import StoppedError, StopRequest
+from train.runs.stop_signals import StopRequest
 from train.runs.symptoms import FrequencyWatch
 from train.runs.training_state import Training
 from train.warm_start import Initial

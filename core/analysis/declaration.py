@@ -15,7 +15,6 @@ import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, Protocol, Union, cast, get_args, get_origin, get_type_hints
 
 from core.analysis.csv_output import write_csv
@@ -33,7 +32,6 @@ Columns = Mapping[str, Sequence[object]]  # of equal length, by name
 
 
 FIRST = Head("cross", 0, 0)
-VALUE_NAMES = {int: "N", Path: "FILE"}  # on the command line
 
 
 class Result(Protocol):
@@ -250,16 +248,12 @@ def _settings(field: "dataclasses.Field[Any]", kind: Any) -> dict[str, Any]:
         return {"action": "store_true", "help": settings["help"]}
     keywords: dict[str, Any] = {name: settings[name] for name in ("help", "metavar", "choices") if settings[name]}
     keywords |= {"required": True} if default is dataclasses.MISSING else {"default": default}
-    if default not in (dataclasses.MISSING, None, "", ()) and "(default: " not in (about := settings["help"] or ""):
-        keywords["help"] = f"{about} (default: %(default)s)".strip()
     if get_origin(kind) in (Union, types.UnionType):  # of a type and None
         kind = next(each for each in get_args(kind) if each is not type(None))
     if get_args(kind)[1:] == (...,):
         kind, keywords["nargs"] = get_args(kind)[0], "+"
     if settings["read"] is piece_id:
         keywords.setdefault("metavar", "PIECE")
-    elif kind in VALUE_NAMES:
-        keywords.setdefault("metavar", VALUE_NAMES[kind])
     kind = settings["type"] or kind
     if get_origin(kind) is Literal:
         keywords.setdefault("choices", get_args(kind))

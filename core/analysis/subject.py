@@ -28,22 +28,16 @@ class Subject:
 
 
 def _add_sentence(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
+    parser.add_argument("--checkpoint", type=Path, required=True, help="the model")
     parser.add_argument("--text", required=True, help="the sentence to translate")
     parser.add_argument("--target", help="a translation to explain instead of the model's own")
-    parser.add_argument(
-        "--beam-size",
-        type=BEAM_SIZES,
-        default=4,
-        metavar="N",
-        help="beam size; 1 is greedy search (default: %(default)s)",
-    )
+    parser.add_argument("--beam-size", type=BEAM_SIZES, default=4, help="beam size; 1 is greedy search")
     parser.add_argument(
         "--length-penalty",
         type=LENGTH_PENALTIES,
         default=0.6,
         metavar="ALPHA",
-        help="exponent of the length penalty; 0 for none (default: %(default)s)",
+        help="exponent of the length penalty; 0 for none",
     )
 
 
@@ -64,12 +58,12 @@ def sentence_target(translator: Translator, options: argparse.Namespace) -> str 
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
+    parser.add_argument("--checkpoint", type=Path, required=True, help="the model")
 
 
 def _add_two_models(parser: argparse.ArgumentParser) -> None:
     _add_model(parser)
-    parser.add_argument("--other", type=Path, required=True, metavar="FILE", help="the model that is compared with it")
+    parser.add_argument("--other", type=Path, required=True, help="the model that is compared with it")
 
 
 def _open_two_models(options: argparse.Namespace) -> tuple[Translator, Translator]:

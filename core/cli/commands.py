@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
@@ -33,10 +33,8 @@ from core.analysis.training_step.training_step import TRAINING_STEP
 from core.analysis.two_models.compare import COMPARE
 from core.analysis.word_scores.score import SCORE
 from core.cli.file_translation import cli as translate_cli
-from core.cli.file_translation.interrupt import JobStoppedError
 from core.export import cli as explain_cli
-from core.files.console import CommandParser, printable, run_command, show, standard_streams
-from core.files.shipped_files import installed_version
+from core.files.console import Command, printable, run_program
 from core.formats import cli as convert_cli
 from core.formats.checkpoint import Checkpoint
 from core.inference.cpu_inference import PackedTransformer, computation, packing_obstacle
@@ -48,28 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command of `python -m core`.
 
     Returns:
-        0 on success, 1 after an error, which is printed on stderr; argparse itself exits with 2. `translate` returns 3
-        if it left some lines empty, and 128 plus the signal number if a signal stopped it.
+        As `run_program`: 0 on success, 1 after an error. `translate` returns 3 if it left some lines empty.
     """
-    parser = CommandParser(
-        prog="python -m core", description="Translate, convert checkpoints, and explain and analyse translations."
-    )
-    parser.add_argument("--version", action="version", version=f"headlight {installed_version()}")
-    commands = parser.add_subparsers(dest="command", required=True, title="commands", metavar="COMMAND")
-    for name, (summary, add_arguments, run) in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
-        add_arguments(command)
-        command.set_defaults(run=run)
-    with standard_streams():
-        options = parser.parse_args(arguments)
-        name = f"{parser.prog} {options.command}"
-        try:
-            return run_command(name, lambda: options.run(options))
-        except JobStoppedError as stopped:
-            show(f"{name}: {stopped}")
-            return 128 + stopped.signal_number
-        except KeyboardInterrupt:
-            return 130
+    about = "Translate, convert checkpoints, and explain and analyse translations."
+    return run_program("python -m core", about, COMMANDS, arguments)
 
 
 def translate() -> int:
@@ -223,7 +203,6 @@ ANALYSES: tuple[Analysis, ...] = (
     PATHS,
     LAYER_TYPES,
 )
-Command = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int | None]]
 COMMANDS: dict[str, Command] = {
     "translate": ("translate a file or standard input, line by line", translate_cli.add_arguments, translate_cli.run),
     "convert": ("convert a checkpoint of another project", convert_cli.add_arguments, convert_cli.run),

@@ -33,7 +33,6 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         required=True,
-        metavar="FILE",
         help=f"output file; its suffix selects the format: {', '.join(SUFFIXES)}",
     )
 

@@ -5,15 +5,20 @@ import contextlib
 import io
 import os
 import shlex
+import signal
 import sys
 import unicodedata
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from core.files.file_writing import NO_ROOM, NotWrittenError
+from core.files.shipped_files import installed_version
 
 JOINERS = "\u200c\u200d"  # parts of words in Persian or Hindi, and of emoji
+# Summary, arguments and function of a command.
+Command = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int | None]]
+VALUE_NAMES: dict[Any, str] = {int: "N", float: "X", Path: "FILE"}  # in the help of a command
 ERRORS = (ValueError, OSError, FloatingPointError)  # that end a command with a message
 
 
@@ -53,8 +58,28 @@ def show(message: str) -> None:
         print(printable(message, "\n\t"), file=sys.stderr, flush=True)
 
 
+class CommandHelp(argparse.HelpFormatter):
+    """Help texts that name the default of an option, if they do not themselves, and a value by its type."""
+
+    def _get_help_string(self, action: argparse.Action) -> str:
+        about = action.help or ""
+        is_said = "default: " in about or action.default in (None, False, argparse.SUPPRESS, "", (), [])
+        return about if is_said else f"{about} (default: %(default)s)".strip()
+
+    def _format_action(self, action: argparse.Action) -> str:
+        action.help = action.help or self._get_help_string(action) or None  # a default may be all there is to say
+        return super()._format_action(action)
+
+    def _get_default_metavar_for_optional(self, action: argparse.Action) -> str:
+        kind = getattr(action.type, "kind", action.type)  # of a `NumberRange`
+        return VALUE_NAMES.get(kind) or super()._get_default_metavar_for_optional(action)
+
+
 class CommandParser(argparse.ArgumentParser):
     """A parser of arguments whose messages are `printable`: an argument may be any name of a file."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **{"formatter_class": CommandHelp, **options})
 
     def error(self, message: str) -> NoReturn:
         super().error(printable(message))
@@ -87,6 +112,46 @@ def standard_streams() -> Generator[None]:
         if terminal:
             terminal.detach()
         sys.stdin, sys.stdout, sys.stderr = given
+
+
+class StoppedError(Exception):
+    """A signal has stopped a command."""
+
+    def __init__(self, message: str, signal_number: int) -> None:
+        super().__init__(message)
+        self.signal_number = signal_number
+
+
+def run_program(
+    prog: str,
+    description: str,
+    commands: Mapping[str, Command],
+    arguments: Sequence[str] | None = None,
+    errors: tuple[type[Exception], ...] = (),
+) -> int:
+    """Run one of the commands of a program.
+
+    Returns:
+        As `run_command`, and 128 plus the number of a signal that has stopped it; argparse itself exits with 2.
+    """
+    parser = CommandParser(prog=prog, description=description)
+    parser.add_argument("--version", action="version", version=f"headlight {installed_version()}")
+    parsers = parser.add_subparsers(dest="command", required=True, title="commands", metavar="COMMAND")
+    for name, (summary, add_arguments, run) in commands.items():
+        command = parsers.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        add_arguments(command)
+        command.set_defaults(run=run)
+    with standard_streams():
+        options = parser.parse_args(arguments)
+        name = f"{prog} {options.command}"
+        try:
+            return run_command(name, lambda: options.run(options), errors)
+        except StoppedError as stopped:
+            show(f"{name}: {stopped}")
+            return 128 + stopped.signal_number
+        except KeyboardInterrupt:
+            show(f"{name}: interrupted; the files already saved are intact")
+            return 128 + signal.SIGINT
 
 
 def run_command(name: str, run: Callable[[], int | None], errors: tuple[type[Exception], ...] = ()) -> int:

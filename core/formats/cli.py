@@ -56,10 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_revision(parser: argparse.ArgumentParser) -> None:
     """Define the option of commands that take a model by its name."""
     parser.add_argument(
-        "--revision",
-        default=MAIN,
-        metavar="REVISION",
-        help="of a model OWNER/NAME: a branch, a tag or a commit (default: %(default)s)",
+        "--revision", default=MAIN, metavar="REVISION", help="of a model OWNER/NAME: a branch, a tag or a commit"
     )
 
 

@@ -6,20 +6,16 @@ from pathlib import Path
 from core.files.console import show
 from core.files.number_range import FROM_1
 from train.average import average
-from train.cli.shared_options import Commands, command_parser
 from train.runs.run_folder import RunFolder
 
 
-def add_command(commands: Commands) -> None:
-    """Add `average` to the commands."""
-    parser = command_parser(commands, "average", "average snapshots, of one run or of several, into one checkpoint")
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "paths", type=Path, nargs="+", metavar="RUN | FILE", help="a run's folder, or checkpoints, oldest first"
     )
-    parser.add_argument("--last", type=FROM_1, metavar="N", help="average the run's last N snapshots (default: all)")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the checkpoint to write")
+    parser.add_argument("--last", type=FROM_1, help="average the run's last N snapshots (default: all)")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="the checkpoint to write")
     parser.add_argument("--half", action="store_true", help="store float16, half the size (default: float32)")
-    parser.set_defaults(run=_average)
 
 
 def _average(options: argparse.Namespace) -> None:
@@ -37,3 +33,6 @@ def _average(options: argparse.Namespace) -> None:
         raise ValueError("--last applies to one run's folder: give either a folder or files")
     facts = average(paths, options.output, options.half)
     print(f"{options.output}: the mean of {', '.join(path.name for path in paths)}, stored as {facts['stored_as']}")
+
+
+COMMAND = ("average snapshots, of one run or of several, into one checkpoint", _add_arguments, _average)

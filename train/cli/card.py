@@ -5,24 +5,16 @@ from pathlib import Path
 
 from core.text.text_files import read_text
 from train.card import write_card
-from train.cli.shared_options import Commands, command_parser
 
 
-def add_command(commands: Commands) -> None:
-    """Add `card` to the commands."""
-    parser = command_parser(commands, "card", "write a model card from a checkpoint's training facts")
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="a .safetensors checkpoint")
+    parser.add_argument("-o", "--output", type=Path, help="the card (default: the checkpoint's name, ending in .md)")
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="the card (default: the checkpoint's name, ending in .md)"
+        "--log", type=Path, help="the run's log.jsonl: its curves are drawn beside the card, and a thinned copy is kept"
     )
-    parser.add_argument(
-        "--log",
-        type=Path,
-        metavar="FILE",
-        help="the run's log.jsonl: its curves are drawn beside the card, and a thinned copy is kept",
-    )
-    parser.add_argument("--licences", type=Path, metavar="FILE", help="Markdown on the data's origins and licences")
-    parser.add_argument("--limits", type=Path, metavar="FILE", help="Markdown on the model's weaknesses")
+    parser.add_argument("--licences", type=Path, help="Markdown on the data's origins and licences")
+    parser.add_argument("--limits", type=Path, help="Markdown on the model's weaknesses")
     parser.add_argument("--license", metavar="ID", help="licence of the weights, such as cc-by-4.0 or other")
     parser.add_argument(
         "--languages", nargs="+", default=[], metavar="CODE", help="codes of its languages, such as en de"
@@ -30,7 +22,6 @@ def add_command(commands: Commands) -> None:
     parser.add_argument(
         "--datasets", nargs="+", default=[], metavar="NAME", help="names of the data (default: its labels of origin)"
     )
-    parser.set_defaults(run=_card)
 
 
 def _card(options: argparse.Namespace) -> None:
@@ -40,3 +31,6 @@ def _card(options: argparse.Namespace) -> None:
         options.checkpoint, output, options.log, licences, limits, options.license, options.languages, options.datasets
     )
     print(output)
+
+
+COMMAND = ("write a model card from a checkpoint's training facts", _add_arguments, _card)

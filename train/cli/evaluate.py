@@ -11,48 +11,31 @@ from core.inference.device import Precision
 from core.text.bleu_tokenizers import LANGUAGES
 from core.text.text_files import one_line
 from core.translator import Translator
-from train.cli.shared_options import DEFAULT, Commands, add_evaluation_options, command_parser, finish_evaluation
+from train.cli.shared_options import add_evaluation_options, finish_evaluation
 from train.data.parallel_text import TEXT_FORMATS
 from train.eval.bleu import bleu_notes
 from train.eval.translation_scores import Score, TestSet, evaluate
 from train.snapshot_checksum import check_checksum
 
 
-def add_command(commands: Commands) -> None:
-    """Add `evaluate` to the commands."""
-    parser = command_parser(
-        commands, "evaluate", "measure sacreBLEU, chrF, BLEU as in the paper and perplexity on test sets"
-    )
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--source",
-        type=Path,
-        nargs="+",
-        required=True,
-        metavar="FILE",
-        help=f"one file for each test set: {TEXT_FORMATS}",
+        "--source", type=Path, nargs="+", required=True, help=f"one file for each test set: {TEXT_FORMATS}"
     )
-    parser.add_argument(
-        "--target", type=Path, nargs="+", required=True, metavar="FILE", help="their references, in the same order"
-    )
+    parser.add_argument("--target", type=Path, nargs="+", required=True, help="their references, in the same order")
     parser.add_argument("--name", nargs="+", help="names of the test sets (default: those of the source files)")
     parser.add_argument(
-        "--iterations",
-        type=ITERATIONS,
-        default=10,
-        help=f"iterations of mask-predict, for a model without causal mask ({DEFAULT})",
+        "--iterations", type=ITERATIONS, default=10, help="iterations of mask-predict, for a model without causal mask"
     )
     parser.add_argument(
         "--language",
         default="de",
         help=f"language of the references, for BLEU of tokenized text; {', '.join(LANGUAGES)} have tokenizers of their "
-        f"own for every BLEU, which the references' script chooses, too ({DEFAULT})",
+        f"own for every BLEU, which the references' script chooses, too",
     )
-    parser.add_argument(
-        "--precision", choices=get_args(Precision), default="exact", help=f"precision of the search ({DEFAULT})"
-    )
+    parser.add_argument("--precision", choices=get_args(Precision), default="exact", help="precision of the search")
     beam = "beam size; of mask-predict, length candidates"
     add_evaluation_options(parser, 4, 0.6, "the translations to PATH/NAME.txt", beam)
-    parser.set_defaults(run=_evaluate)
 
 
 def _evaluate(options: argparse.Namespace) -> None:
@@ -92,3 +75,6 @@ def _test_sets(sources: list[Path], targets: list[Path], names: list[str | None]
             f"two test sets have the same name ({', '.join(test.name for test in tests)}): name them with --name"
         )
     return tests
+
+
+COMMAND = ("measure sacreBLEU, chrF, BLEU as in the paper and perplexity on test sets", _add_arguments, _evaluate)

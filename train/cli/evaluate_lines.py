@@ -6,16 +6,12 @@ from pathlib import Path
 from core.files.file_writing import write_text
 from core.images.line_reader import BEAM_SIZE, LENGTH_PENALTY, LineReader
 from core.translator import Translator
-from train.cli.shared_options import Commands, add_evaluation_options, command_parser, finish_evaluation
+from train.cli.shared_options import add_evaluation_options, finish_evaluation
 from train.eval.line_scores import LineScore, evaluate_lines, pictures_of
 from train.snapshot_checksum import check_checksum
 
 
-def add_command(commands: Commands) -> None:
-    """Add `evaluate-lines` to the commands."""
-    parser = command_parser(
-        commands, "evaluate-lines", "measure character error rate and exact lines of a model that reads pictures"
-    )
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lines",
         type=Path,
@@ -25,7 +21,6 @@ def add_command(commands: Commands) -> None:
         help="test sets, such as test and test-font in the output folder of `prepare-lines`",
     )
     add_evaluation_options(parser, BEAM_SIZE, LENGTH_PENALTY, "what was read to PATH/NAME.txt")
-    parser.set_defaults(run=_evaluate_lines)
 
 
 def _evaluate_lines(options: argparse.Namespace) -> None:
@@ -44,3 +39,10 @@ def _evaluate_lines(options: argparse.Namespace) -> None:
             options.write.mkdir(parents=True, exist_ok=True)
             write_text(options.write / f"{folder.name}.txt", "".join(f"{line}\n" for line in read_lines))
     finish_evaluation(options, scores)
+
+
+COMMAND = (
+    "measure character error rate and exact lines of a model that reads pictures",
+    _add_arguments,
+    _evaluate_lines,
+)

@@ -8,25 +8,19 @@ from core.files.strict_json import readable_json
 from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parser
 from core.translator import Translator
 from train.card import record_scores
-from train.cli.shared_options import Commands, add_evaluation_options, command_parser
+from train.cli.shared_options import add_evaluation_options
 from train.data.parallel_text import TEXT_FORMATS
 from train.snapshot_checksum import check_checksum
 
 
-def add_command(commands: Commands) -> None:
-    """Add `evaluate-trees` to the commands."""
-    parser = command_parser(
-        commands, "evaluate-trees", "measure labelled F1, precision, recall and exact match of a parser"
-    )
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trees",
         type=Path,
         required=True,
-        metavar="FILE",
         help=f"the gold trees, such as trees/test.mrg in the output folder of `prepare-trees`: {TEXT_FORMATS}",
     )
     add_evaluation_options(parser, BEAM_SIZE, LENGTH_PENALTY, "the predicted trees, with the gold tags, to a file")
-    parser.set_defaults(run=_evaluate_trees)
 
 
 def _evaluate_trees(options: argparse.Namespace) -> None:
@@ -40,3 +34,6 @@ def _evaluate_trees(options: argparse.Namespace) -> None:
     print(readable_json(score.facts()) if options.json else score)
     if options.record:
         record_scores(options.checkpoint, [score])
+
+
+COMMAND = ("measure labelled F1, precision, recall and exact match of a parser", _add_arguments, _evaluate_trees)

@@ -7,7 +7,7 @@ from pathlib import Path
 from core.files.number_range import NumberRange
 from core.inference.device import best_device
 from core.model.preset_configs import PRESETS
-from train.cli.shared_options import Commands, add_device_option, add_recipe_options, command_parser, given_recipe
+from train.cli.shared_options import add_device_option, add_recipe_options, given_recipe
 from train.data.token_shards import read_manifest
 from train.loop import fit
 from train.recipe import fitted_to_minutes, recipe_for
@@ -15,9 +15,7 @@ from train.runs.allocator import tune_memory
 from train.runs.run_folder import RunFolder
 
 
-def add_command(commands: Commands) -> None:
-    """Add `fit` to the commands."""
-    parser = command_parser(commands, "fit", "train a preset; run again to resume")
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("preset", choices=sorted(PRESETS), metavar="PRESET", help=f"one of {', '.join(PRESETS)}")
     parser.add_argument(
         "--data", type=Path, required=True, metavar="FOLDER", help="output folder of a `prepare` command"
@@ -30,9 +28,7 @@ def add_command(commands: Commands) -> None:
         dest="folder",
         help="the run's folder, for its log, snapshots and state",
     )
-    parser.add_argument(
-        "--init", type=Path, metavar="FILE", help="start from the parameters of this checkpoint (default: random ones)"
-    )
+    parser.add_argument("--init", type=Path, help="start from the parameters of this checkpoint (default: random ones)")
     parser.add_argument(
         "--dropout",
         type=NumberRange(float, 0, 1, below=True),
@@ -44,7 +40,6 @@ def add_command(commands: Commands) -> None:
         "--compile", action="store_true", help="compile the steps with torch.compile, for --bucketing packed on a GPU"
     )
     add_recipe_options(parser, "the preset's")
-    parser.set_defaults(run=_fit)
 
 
 def _fit(options: argparse.Namespace) -> None:
@@ -64,3 +59,6 @@ def _fit(options: argparse.Namespace) -> None:
         )
     tune_memory()
     fit(options.preset, config, recipe, options.data, options.folder, device, options.init, options.compile)
+
+
+COMMAND = ("train a preset; run again to resume", _add_arguments, _fit)

@@ -4,18 +4,12 @@ import argparse
 from pathlib import Path
 
 from core.analysis.over_training.history import pack_history
-from train.cli.shared_options import Commands, command_parser
 from train.snapshot_checksum import check_checksum
 
 
-def add_command(commands: Commands) -> None:
-    """Add `history` to the commands."""
-    parser = command_parser(
-        commands, "history", "pack the snapshots of a run, rounded to 8 bits, into one file for the page Over training"
-    )
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", type=Path, metavar="RUN", help="a run's folder, or a folder of snapshots")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the .zip file to write")
-    parser.set_defaults(run=_history)
+    parser.add_argument("-o", "--output", type=Path, required=True, help="the .zip file to write")
 
 
 def _history(options: argparse.Namespace) -> None:
@@ -24,3 +18,10 @@ def _history(options: argparse.Namespace) -> None:
     packed, output = pack_history(options.source, options.output), options.output
     steps = ", ".join(f"{step:,}" for step in packed.steps)
     print(f"{output}: {len(packed.steps)} snapshots of {steps} steps, {output.stat().st_size / 1e6:.1f} MB")
+
+
+COMMAND = (
+    "pack the snapshots of a run, rounded to 8 bits, into one file for the page Over training",
+    _add_arguments,
+    _history,
+)

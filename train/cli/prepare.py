@@ -5,7 +5,6 @@ from pathlib import Path
 
 from core.files.number_range import FROM_1
 from core.files.strict_json import readable_json
-from train.cli.shared_options import DEFAULT, Commands, command_parser
 from train.data.filters import RATIOS, Filters
 from train.data.parallel_text import TEXT_FORMATS, ParallelText
 from train.data.preparation import prepare
@@ -16,25 +15,17 @@ from train.data.token_shards import DataError
 DEFAULT_SEGMENTATIONS = 8
 
 
-def add_command(commands: Commands) -> None:
-    """Add `prepare` to the commands."""
-    parser = command_parser(
-        commands, "prepare", "turn parallel text into a tokenizer and token shards; run again to resume"
-    )
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, help="output folder")
     _add_text(parser)
-    parser.add_argument("--vocab-size", type=FROM_1, default=37_000, help=f"pieces of the joint vocabulary ({DEFAULT})")
+    parser.add_argument("--vocab-size", type=FROM_1, default=37_000, help="pieces of the joint vocabulary")
     parser.add_argument(
         "--tokenizer",
         type=Path,
-        metavar="FILE",
         help="use this SentencePiece model, or that of this .safetensors checkpoint, instead of learning one",
     )
     parser.add_argument(
-        "--labels",
-        type=Path,
-        metavar="FILE",
-        help=f"one label for each training pair, such as its origin: {TEXT_FORMATS}",
+        "--labels", type=Path, help=f"one label for each training pair, such as its origin: {TEXT_FORMATS}"
     )
     parser.add_argument(
         "--repeat",
@@ -54,14 +45,12 @@ def add_command(commands: Commands) -> None:
     parser.add_argument(
         "--segmentations",
         type=SEGMENTATIONS,
-        metavar="N",
         help=f"with --bpe-dropout: an epoch has each pair N times, in other pieces (default: {DEFAULT_SEGMENTATIONS})",
     )
     _add_filters(parser)
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the folder's content even if it was prepared from other text"
     )
-    parser.set_defaults(run=_prepare)
 
 
 def _add_text(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +62,6 @@ def _add_text(parser: argparse.ArgumentParser) -> None:
                 type=Path,
                 nargs="+",
                 default=[],
-                metavar="FILE",
                 help=f"{side} side of the {purpose} text, one sentence per line: {TEXT_FORMATS}",
             )
         parser.add_argument(
@@ -81,7 +69,6 @@ def _add_text(parser: argparse.ArgumentParser) -> None:
             type=Path,
             nargs="+",
             default=[],
-            metavar="FILE",
             help=f"both sides of the {purpose} text: .tsv (may be compressed, as .tsv.gz), Moses .zip or .parquet",
         )
     parser.add_argument("--set", choices=sorted(SETS), help="download this public training and validation text")
@@ -99,10 +86,7 @@ def _add_text(parser: argparse.ArgumentParser) -> None:
 def _add_filters(parser: argparse.ArgumentParser) -> None:
     """Add the conditions for leaving out pairs."""
     parser.add_argument(
-        "--max-words",
-        type=FROM_1,
-        metavar="N",
-        help="leave out pairs with more than N words on a side (default: no limit)",
+        "--max-words", type=FROM_1, help="leave out pairs with more than N words on a side (default: no limit)"
     )
     parser.add_argument(
         "--max-ratio",
@@ -154,3 +138,6 @@ def _repetitions(items: list[str]) -> dict[str, int]:
         return {label: int(times) for label, times in (item.split("=") for item in items)}
     except ValueError as error:
         raise DataError(f"--repeat expects LABEL=TIMES with a whole number, found {' '.join(items)}") from error
+
+
+COMMAND = ("turn parallel text into a tokenizer and token shards; run again to resume", _add_arguments, _prepare)

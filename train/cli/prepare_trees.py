@@ -5,24 +5,18 @@ from pathlib import Path
 
 from core.files.number_range import FROM_1
 from core.files.strict_json import readable_json
-from train.cli.shared_options import DEFAULT, Commands, command_parser
 from train.data.parallel_text import TEXT_FORMATS
 from train.data.token_shards import DataError
 from train.data.treebank import PARTS, PURPOSES, Treebank, prepare_trees
 
 
-def add_command(commands: Commands) -> None:
-    """Add `prepare-trees` to the commands."""
-    parser = command_parser(
-        commands, "prepare-trees", "turn Penn Treebank trees into a tokenizer and token shards, to train a parser"
-    )
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, help="output folder")
     parser.add_argument(
         "--trees",
         type=Path,
         nargs="+",
         required=True,
-        metavar="FILE",
         help=f"bracketed training trees, or with --ids all trees: {TEXT_FORMATS}",
     )
     for part in PARTS[1:]:
@@ -31,14 +25,10 @@ def add_command(commands: Commands) -> None:
             type=Path,
             nargs="+",
             default=[],
-            metavar="FILE",
             help=f"bracketed {PURPOSES[part]} trees: {TEXT_FORMATS}",
         )
     parser.add_argument(
-        "--ids",
-        type=Path,
-        metavar="FILE",
-        help=f"one id for each tree, such as wsj_0001, by which --trees is divided: {TEXT_FORMATS}",
+        "--ids", type=Path, help=f"one id for each tree, such as wsj_0001, by which --trees is divided: {TEXT_FORMATS}"
     )
     for part in PARTS:
         parser.add_argument(
@@ -48,7 +38,7 @@ def add_command(commands: Commands) -> None:
         "--vocab-size",
         type=FROM_1,
         default=16_000,
-        help=f"pieces of the joint vocabulary ({DEFAULT}, as in the paper's WSJ setting)",
+        help="pieces of the joint vocabulary (default: %(default)s, as in the paper's WSJ setting)",
     )
     parser.add_argument(
         "--phrases",
@@ -68,7 +58,6 @@ def add_command(commands: Commands) -> None:
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the folder's content even if it was prepared from other trees"
     )
-    parser.set_defaults(run=_prepare_trees)
 
 
 def _prepare_trees(options: argparse.Namespace) -> None:
@@ -93,3 +82,10 @@ def _parts(options: argparse.Namespace) -> dict[str, Treebank]:
     if "valid" not in files:
         raise DataError("there are no validation trees: give --valid-trees, or --ids with --train and --valid")
     return {"train": Treebank(options.trees), **{part: Treebank(paths) for part, paths in files.items()}}
+
+
+COMMAND = (
+    "turn Penn Treebank trees into a tokenizer and token shards, to train a parser",
+    _add_arguments,
+    _prepare_trees,
+)

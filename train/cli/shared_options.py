@@ -12,14 +12,6 @@ from core.inference.device import DEVICE_HELP
 from train.card import RecordedScore, record_scores
 from train.recipe import HELP, RANGES, Recipe
 
-Commands = Any  # argparse has no public name for the type of add_subparsers' result
-DEFAULT = "default: %(default)s"
-
-
-def command_parser(commands: Commands, name: str, summary: str) -> argparse.ArgumentParser:
-    """Add a command with a summary, which is in the list of commands and in its own help, and return its parser."""
-    return commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
-
 
 def add_device_option(parser: argparse.ArgumentParser) -> None:
     """Add `--device`, the argument of `core.inference.device.best_device`."""
@@ -31,12 +23,9 @@ def add_evaluation_options(
 ) -> None:
     """Add what all evaluations take, with defaults of the search; `written` says what `--write` writes."""
     parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="a .safetensors checkpoint")
-    parser.add_argument("--beam-size", type=BEAM_SIZES, default=beam_size, help=f"{beam} ({DEFAULT})")
+    parser.add_argument("--beam-size", type=BEAM_SIZES, default=beam_size, help=f"{beam}")
     parser.add_argument(
-        "--length-penalty",
-        type=LENGTH_PENALTIES,
-        default=length_penalty,
-        help=f"exponent of the length penalty ({DEFAULT})",
+        "--length-penalty", type=LENGTH_PENALTIES, default=length_penalty, help="exponent of the length penalty"
     )
     parser.add_argument("--write", type=Path, metavar="PATH", help=f"write {written}")
     parser.add_argument("--json", action="store_true", help="print the scores as JSON")

@@ -8,11 +8,8 @@ from core.decoding.states import BEAM_SIZES
 from core.files.number_range import FROM_1, SEEDS
 from core.inference.device import best_device
 from train.cli.shared_options import (
-    DEFAULT,
-    Commands,
     add_device_option,
     add_recipe_options,
-    command_parser,
     given_recipe,
 )
 from train.data.parallel_text import TEXT_FORMATS
@@ -24,11 +21,7 @@ from train.table3.experiment import WARMUP_SHARE, Budget, Experiment
 SET_ELSEWHERE = ("steps", "minutes", "label_smoothing", "seed")  # by the budget, by rows, by --seed of many
 
 
-def add_command(commands: Commands) -> None:
-    """Add `table3` to the commands."""
-    parser = command_parser(
-        commands, "table3", "train and score rows of the paper's Table 3 under one budget; run again to resume"
-    )
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"With a budget of steps, the default of --warmup is at most 1/{WARMUP_SHARE} of them."
     parser.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="output folder of `prepare`")
     parser.add_argument(
@@ -48,37 +41,26 @@ def add_command(commands: Commands) -> None:
         metavar="FOLDER",
         help="output folder: a run's folder for each row, table3.csv and table3.svg",
     )
-    parser.add_argument(
-        "--scale",
-        type=FROM_1,
-        default=1,
-        metavar="N",
-        help=f"divide d_model, d_ff, d_k and d_v of every row by N ({DEFAULT})",
-    )
-    parser.add_argument(
-        "--depth-scale", type=FROM_1, default=1, metavar="N", help=f"divide the layers of every row by N ({DEFAULT})"
-    )
+    parser.add_argument("--scale", type=FROM_1, default=1, help="divide d_model, d_ff, d_k and d_v of every row by N")
+    parser.add_argument("--depth-scale", type=FROM_1, default=1, help="divide the layers of every row by N")
     parser.add_argument(
         "--seed",
         dest="seeds",
         type=SEEDS,
         nargs="+",
         default=[],
-        metavar="N",
         help="train each row once with each of these seeds, which shows what is chance (default: the preset's seed)",
     )
     parser.add_argument(
         "--source",
         type=Path,
-        metavar="FILE",
         help=f"source side of the test set (default: the validation text of --data): {TEXT_FORMATS}",
     )
-    parser.add_argument("--target", type=Path, metavar="FILE", help="target side of the test set")
-    parser.add_argument("--sentences", type=FROM_1, metavar="N", help="score only the first N sentences (default: all)")
-    parser.add_argument("--beam-size", type=BEAM_SIZES, default=4, help=f"beam size ({DEFAULT})")
+    parser.add_argument("--target", type=Path, help="target side of the test set")
+    parser.add_argument("--sentences", type=FROM_1, help="score only the first N sentences (default: all)")
+    parser.add_argument("--beam-size", type=BEAM_SIZES, default=4, help="beam size")
     add_device_option(parser)
     add_recipe_options(parser, "each row's preset's", without=SET_ELSEWHERE)
-    parser.set_defaults(run=_table3)
 
 
 def _table3(options: argparse.Namespace) -> None:
@@ -105,3 +87,6 @@ def _table3(options: argparse.Namespace) -> None:
     )
     experiment.run(options.rows)
     print(options.output / "table3.csv")
+
+
+COMMAND = ("train and score rows of the paper's Table 3 under one budget; run again to resume", _add_arguments, _table3)

@@ -7,14 +7,6 @@ from types import FrameType, TracebackType
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class StoppedError(Exception):
-    """The run was stopped by the signal `signal_number`."""
-
-    def __init__(self, message: str, signal_number: int) -> None:
-        super().__init__(message)
-        self.signal_number = signal_number
-
-
 class StopRequest:
     """Context manager in which the first SIGINT or SIGTERM only sets `signal_number`; a second one acts as usual."""
 

@@ -245,7 +245,7 @@ class FaithfulnessOptions:
 
     input: Path = option(help="sentences, one per line")
     alone: bool = option(False, "explain log p(A) alone, rather than A against the runner-up B")
-    seed: int = option(0, "seed of the choice of tokens and of the random orders (default: %(default)s)", type=SEEDS)
+    seed: int = option(0, "seed of the choice of tokens and of the random orders", type=SEEDS)
     methods: tuple[ContrastMethod, ...] | None = option(None, METHODS_HELP, metavar="NAME", choices=METHODS)
 
 

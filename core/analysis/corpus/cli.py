@@ -27,29 +27,23 @@ GIVEN = "given"  # `CorpusFacts.translations` of translations that the file has
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `corpus` to a parser."""
-    parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
+    parser.add_argument("--checkpoint", type=Path, required=True, help="the model")
     parser.add_argument(
         "--input",
         type=Path,
         required=True,
-        metavar="FILE",
         help=f"sentences, one per line, after a tab their translations if given; or an index ({SUFFIX}), whose "
         "sentences, name and licence are used again",
     )
     parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="FILE",
-        help=f"the index (default: beside the model, its name with {SUFFIX})",
+        "-o", "--output", type=Path, help=f"the index (default: beside the model, its name with {SUFFIX})"
     )
-    parser.add_argument("--limit", type=FROM_1, metavar="N", help="read only the first N sentences")
+    parser.add_argument("--limit", type=FROM_1, help="read only the first N sentences")
     parser.add_argument(
         "--beam-size",
         type=BEAM_SIZES,
         default=1,
-        metavar="N",
-        help="beam size of the search for translations that are not given; 1 is greedy search (default: %(default)s)",
+        help="beam size of the search for translations that are not given; 1 is greedy search",
     )
     parser.add_argument(
         "--gold",

@@ -254,9 +254,7 @@ def nearest_heads(
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     TWO_MODELS.add_arguments(parser)
-    parser.add_argument(
-        "--input", type=Path, required=True, metavar="FILE", help="sentences that both models read, one per line"
-    )
+    parser.add_argument("--input", type=Path, required=True, help="sentences that both models read, one per line")
 
 
 def _open(options: argparse.Namespace) -> tuple[Translator, Translator, list[str]]:

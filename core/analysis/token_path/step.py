@@ -19,8 +19,8 @@ class StepOptions:
     token: int = option(
         help="number of the token, counted from 1: of the source, or of the predicted tokens", from_1=True
     )
-    layer: int = option(0, "layer, counted from 1 (default: %(default)s)", from_1=True)
-    head: int = option(0, "head, counted from 1 (default: %(default)s)", from_1=True)
+    layer: int = option(0, "layer, counted from 1", from_1=True)
+    head: int = option(0, "head, counted from 1", from_1=True)
     part: str | None = option(None, "print this part alone, such as cross or feed_forward", metavar="NAME")
 
 

@@ -52,9 +52,7 @@ _one_at_a_time = threading.Lock()  # a step takes four times the memory of the m
 class TrainingStepOptions:
     """Options of `training-step`; the token is counted from 0."""
 
-    token: int = option(
-        0, "number of the predicted token whose label to print, counted from 1 (default: %(default)s)", from_1=True
-    )
+    token: int = option(0, "number of the predicted token whose label to print, counted from 1", from_1=True)
     step: int = option(100, "number of the step, counted from 1, which decides the learning rate", type=COUNTED_FROM_1)
     weight: str = option(
         "",

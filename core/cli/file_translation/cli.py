@@ -37,21 +37,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `translate` to a parser."""
     parser.add_argument("--version", action="version", version=f"headlight {installed_version()}")
     parser.add_argument(
-        "--checkpoint",
-        type=Path,
-        default=shipped_checkpoint(),
-        metavar="FILE",
-        help="the model (default: the shipped en-de)",
+        "--checkpoint", type=Path, default=shipped_checkpoint(), help="the model (default: the shipped en-de)"
     )
-    parser.add_argument(
-        "--input", type=Path, metavar="FILE", help="input file; .gz and .xz are decompressed (default: standard input)"
-    )
+    parser.add_argument("--input", type=Path, help="input file; .gz and .xz are decompressed (default: standard input)")
     parser.add_argument(
         "--text",
         help="a text to translate instead of a file: lines that were broken by hand are joined, and the translation of "
         "each sentence is a line",
     )
-    parser.add_argument("--output", type=Path, metavar="FILE", help="output file (default: standard output)")
+    parser.add_argument("--output", type=Path, help="output file (default: standard output)")
     parser.add_argument(
         "--resume", action="store_true", help="continue an interrupted --output, with the same input and options"
     )
@@ -61,7 +55,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workers",
         type=NumberRange(int, 1, MAX_WORKERS),
-        metavar="N",
         help="number of processes (default: one per core; OMP_NUM_THREADS sets the threads of each)",
     )
     parser.add_argument(
@@ -79,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         ValueError: an option or the checkpoint is invalid, or a line cannot be translated and `--strict` is given.
         OSError: a file cannot be read or written, or a worker died.
-        JobStoppedError: on SIGINT or SIGTERM.
+        StoppedError: on SIGINT or SIGTERM.
     """
     if options.resume and not options.output:
         raise ValueError("--resume needs --output FILE: standard output cannot be continued")

@@ -25,7 +25,7 @@ SAMPLING = {
 
 def add_search_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that decide which translations are found."""
-    parser.add_argument("--beam-size", type=BEAM_SIZES, metavar="N", help="beam size; 1 is greedy search (default: 4)")
+    parser.add_argument("--beam-size", type=BEAM_SIZES, help="beam size; 1 is greedy search (default: 4)")
     parser.add_argument(
         "--length-penalty",
         type=LENGTH_PENALTIES,
@@ -33,35 +33,27 @@ def add_search_options(parser: argparse.ArgumentParser) -> None:
         help="exponent of the length penalty; 0 for none (default: 0.6)",
     )
     parser.add_argument(
-        "--n-best",
-        type=BEAM_SIZES,
-        default=1,
-        metavar="N",
-        help="up to N hypotheses a line, best first, with tabs between them (default: 1)",
+        "--n-best", type=BEAM_SIZES, default=1, help="up to N hypotheses a line, best first, with tabs between them"
     )
     parser.add_argument(
         "--draft",
         type=Path,
-        metavar="FILE",
         help="a small checkpoint with the same vocabulary that drafts tokens for greedy search (speculative decoding): "
         "the same translations, a sentence at a time; implies --beam-size 1",
     )
     parser.add_argument(
         "--iterations",
         type=ITERATIONS,
-        metavar="N",
         help="iterations of mask-predict, for a model without causal mask (default: 10)",
     )
     parser.add_argument(
         "--length-candidates",
         type=LENGTH_CANDIDATES,
-        metavar="N",
         help="lengths that mask-predict tries for each sentence (default: 5)",
     )
     parser.add_argument(
         "--min-length",
         type=NumberRange(int, 0, MAX_EXTRA_TOKENS, note="every text has room for so many"),
-        metavar="N",
         help="least number of tokens before the end of a translation (default: 0)",
     )
     parser.add_argument(
@@ -78,7 +70,6 @@ def add_search_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--samples",
         type=RANGES["num_samples"],
-        metavar="N",
         help="draw N translations a line at random instead of searching, with tabs between them",
     )
     for name, text in SAMPLING.items():

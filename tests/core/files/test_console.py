@@ -17,7 +17,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.cli import commands as core_commands
-from core.files.console import command_line, printable, run_command, show, standard_streams
+from core.files.console import CommandParser, command_line, printable, run_command, show, standard_streams
+from core.files.number_range import NumberRange
 from train import __main__ as train_commands
 
 ROOT = Path(__file__).parents[3]
@@ -168,3 +169,20 @@ def test_names_in_a_command_are_one_word_each(name: str) -> None:
     assert (program, option) == ("core", "--checkpoint")
     assert Path(word) == Path(name)
     assert not word.startswith("-")
+
+
+def test_help_says_a_default_once_and_names_a_value_by_its_type(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = CommandParser()
+    parser.add_argument("--count", type=NumberRange(int, 1), default=3, help="how many")
+    parser.add_argument("--share", type=float, default=0.5)
+    parser.add_argument("--output", type=Path, default=Path("out"), help="the file (default: beside the model)")
+    parser.add_argument("--quick", action="store_true", help="a short run")
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--help"])
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines[-4:] == [
+        "--count N how many (default: 3)",
+        "--share X (default: 0.5)",
+        "--output FILE the file (default: beside the model)",
+        "--quick a short run",
+    ]

@@ -12,11 +12,11 @@ import train.__main__ as command
 import train.cli.fit
 import train.cli.presets
 import train.presets
+from core.files.console import StoppedError
 from core.formats.checkpoint import load_checkpoint
 from core.model.preset_configs import PRESETS
 from train.data.token_shards import read_manifest
 from train.recipe import Recipe, fitted_to_minutes, recipe_for
-from train.runs.stop_signals import StoppedError
 
 
 def fit_arguments(prepared: Path, folder: Path, *more: str) -> list[str]:
@@ -120,41 +120,24 @@ def test_an_unprepared_folder_is_an_error(tmp_path: Path, capsys: pytest.Capture
     )
 
 
-def subcommands() -> dict[str, argparse.ArgumentParser]:
-    """The parsers of all commands, by name."""
-    (commands,) = (
-        action for action in command.build_parser()._actions if isinstance(action, argparse._SubParsersAction)
-    )
-    return commands.choices
-
-
 def test_help_lists_every_command_and_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:
-    found = subcommands()
-    assert found.keys() >= {
-        "prepare",
-        "prepare-trees",
-        "fit",
-        "average",
-        "evaluate",
-        "evaluate-trees",
-        "card",
-        "table3",
-        "presets",
-    }
-    for name in ("", *found):
+    assert {"prepare", "prepare-trees", "fit", "evaluate-trees", "card", "table3"} <= command.COMMANDS.keys()
+    for name in ("", *command.COMMANDS):
         with pytest.raises(SystemExit) as ended:
             command.main([name, "--help"] if name else ["--help"])
         assert ended.value.code == 0
         printed = capsys.readouterr().out
         if name:
             assert printed.startswith(f"usage: python -m train {name} ")
-            assert f"\n\n{found[name].description}\n\n" in re.sub(r"(?<!\n)\n(?!\n)", " ", printed)
+            summary = command.COMMANDS[name][0]
+            assert f"\n\n{summary[0].upper()}{summary[1:]}.\n\n" in re.sub(r"(?<!\n)\n(?!\n)", " ", printed)
         else:
-            assert re.findall(r"^    ([a-z][\w-]*)", printed, re.MULTILINE) == list(found)
+            assert re.findall(r"^    ([a-z][\w-]*)", printed, re.MULTILINE) == list(command.COMMANDS)
 
 
 def test_every_option_has_help() -> None:
-    for name, parser in subcommands().items():
+    for name, (_, add_arguments, _) in command.COMMANDS.items():
+        add_arguments(parser := argparse.ArgumentParser())
         assert [action.dest for action in parser._actions if not action.help] == [], name
 
 
