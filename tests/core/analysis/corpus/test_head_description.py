@@ -22,7 +22,7 @@ SENTENCE = "A dog runs.", "Ein Hund rennt."
 )
 def test_a_planted_head_is_found(planted: list[list[float]], behaviour: str, share: float):
     [found] = with_chances([card(planted)], [card(EVEN)])
-    assert tuple(description(found) or ()) == (behaviour, pytest.approx(share), pytest.approx(0.2))
+    assert tuple(description(found) or ()) == (behaviour, pytest.approx(share), pytest.approx(share / 5))
 
 
 def test_random_weights_do_no_more_than_themselves(translator: Translator):
