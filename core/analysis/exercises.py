@@ -287,7 +287,9 @@ EXERCISES = {
         lambda _: ORDERS,
         _measure_positions,
         "positions",
-        marked("Positions shows what is added to each word; without it, all that is left is the word."),
+        marked(
+            "In Positions, First layer, read Content to content; type the words in reverse order, and read it again."
+        ),
     ),
     "negation": Exercise(
         marked("Where nicht comes from"),

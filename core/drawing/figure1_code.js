@@ -55,9 +55,10 @@ export function codePanel(state, open, redraw) {
     about.replaceChildren(tr("Click a part of the figure: here are its lines of core/paper.py."));
     if (!known || !node.open) return undefined;
     const section = tr("Section {number}", { number: known.section });
+    const of = { link: name, name: "", ...part, values: { ...part?.values, section: known.section } };
     const titles = { [name]: part?.name ?? known.code, [`${name}.step`]: tr("Step by step"), section };
     const labels = Object.entries(titles).map(([link, title]) => {
-      const address = data.links?.[link] ? addressOf(data, part, state.step, state.source, link) : "";
+      const address = data.links?.[link] ? addressOf(data, of, state.step, state.source, link) : "";
       if (!address) return isolated(link.endsWith(".step") ? "" : title);
       return Object.assign(element("a", "", title), { href: address });
     });

@@ -20,8 +20,13 @@ BLOCK = """
 """
 
 
+CARD = """
+[A sentence to try for this section](http://localhost:8501/sections?tour=off&section={number}), in the app.
+"""
+
+
 def with_paper_code(markdown: str) -> str:
-    """Add the lines at the end of each section, collapsed."""
+    """Add the lines at the end of each section, collapsed, and a link to its card in the app if it has one."""
     config = load_checkpoint(shipped_checkpoint("en-de")).model.config
     heads, d_k, _ = config.encoder_heads
     sizes = {"B": 1, "H": heads, "D": config.d_model, "F": config.d_ff, "E": d_k, "V": config.vocab_size}
@@ -32,6 +37,8 @@ def with_paper_code(markdown: str) -> str:
         return BLOCK.format(name=name, part=part, lines=lines, shapes=named and f"# of en-de: {named}\n")
 
     def section(match: re.Match[str]) -> str:
-        return "\n".join([match[0].rstrip(), *(block(*each) for each in parts_of_section(match[1]).items()), "\n"])
+        card = CARD.format(number=match[1]) if "\nCode: " in match[0] else ""
+        blocks = (block(*each) for each in parts_of_section(match[1]).items())
+        return "\n".join([match[0].rstrip(), card, *blocks, "\n"])
 
     return SECTION.sub(section, markdown)

@@ -96,6 +96,13 @@ def test_a_part_shows_its_lines_whose_names_lead_to_other_parts(page: Page, app:
     expect(page).to_have_url(re.compile("/step_through.*at=cross-scores"))
 
 
+def test_a_part_leads_to_the_card_of_its_section(page: Page, app: str) -> None:
+    open_page(page, f"{app}/{ADDRESS}&part=embedding")
+    page.locator(".code").get_by_role("link", name="Section 3.4").click()
+    expect(page).to_have_url(re.compile("/sections.*section=3.4"))
+    expect(page.locator(".st-key-section_3_4")).to_be_in_viewport(ratio=1)
+
+
 def test_on_paper_are_the_sentence_and_the_figure_on_one_page(page: Page, app: str) -> None:
     open_page(page, f"{app}/{ADDRESS}")
     (paper,) = PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True))).pages

@@ -37,6 +37,7 @@ from viz_app.views.experiments.head_paths import paths_survey
 from viz_app.views.experiments.switches.switched_heads import HeadsOffSlot
 from viz_app.views.models.over_training import measurement
 from viz_app.views.models.parsing import parser_model
+from viz_app.views.paper.build_one import lab_run
 from viz_app.views.paper.positions.score_decomposition import FIRST_LAYER
 from viz_app.views.translate.generation import compared_models
 from viz_app.views.translate.score.scored_file import ScoredFile
@@ -189,6 +190,19 @@ def test_training(start: Start, rows: dict[str, Row], tiny_checkpoint: Path, tmp
     for view in ("Learning rate", "Samples"):
         healthy(app.segmented_control(key="training_view").set_value(view).run())
         run_all(rows, 1)
+
+
+def test_build_one(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab_run, "STEPS", (2,))
+    app = start(lab_task="sort", lab_part="no_positions", lab_size="one", lab_steps="2", lab_seed="7")
+    pairs = "".join(f"a{number} b\tb a{number}\n" for number in range(20))
+    for own in ("", pairs):
+        opened(comes_to(app, **({"lab_task": "own"} if own else {})), "build_one")
+        if own:
+            healthy(app.text_area(key="lab_own").set_value(own).run())
+        run = state_of(app, lab_run.LabSlot).measured
+        after_job(app, rows, run and run.job)
+        run_all(rows, 2)
 
 
 def test_table_1(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,3 +22,8 @@ def frame_script(
     """
     data = {"links": {"current": current, "groups": dict(groups)}, "tour": tour}
     _component(data=data, key=KEY, on_leave_change=on_leave)
+
+
+def scroll_to(key: str) -> None:
+    """Scroll to the container of a page that has this key, once it is drawn."""
+    _component(data={"part": f".st-key-{key}"}, key="scroll_to")

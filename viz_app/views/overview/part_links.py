@@ -24,7 +24,7 @@ TARGETS: dict[str, tuple[str, dict[str, str]]] = {
     "embedding": ("positions", {}),
     "positions": ("positions", {}),
     "predicted": ("translate", {address.TOKEN.key: "{row}"}),
-    "section": ("sections", {}),
+    "section": ("sections", {address.SECTION.key: "{section}"}),
     "other": ("contrast", {address.TOKEN.key: "{row}", address.RATHER_THAN.key: "{piece}"}),
 }
 

@@ -6,93 +6,73 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from time import monotonic
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from core.analysis.recorded_call import Call, Given
 from core.capture import AttentionMap, Kind
 from core.files.process_memory import PROCESS, SMALLER
 from core.formats.checkpoint import save_checkpoint
+from core.lab.comparison import Comparison
 from core.lab.maps import attention_maps
-from core.lab.tasks import MAX_TOKENS, TASKS, Task
+from core.lab.tasks import MAX_TOKENS, TASKS, Task, Unit, own_task
 from core.lab.trained_checkpoint import checkpoint_of
-from core.lab.training import Training
-from core.lab.variants import Settings, Variant
+from core.lab.variants import Settings
 from viz_app.language import RefusedError, marked
 from viz_app.session import readings, uploads
 from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.open_models import OpenModels
+from viz_app.session.python_code import given_text
 from viz_app.session.state import lead_to, session_object
 
 STEPS = (200, 400, 600, 1000, 2000)
-EVERY = 50  # steps between two counts of exact answers
-COUNTED, ANSWERED = 100, 3  # unseen pairs whose answers are counted, and shown
+ANSWERED = 3  # unseen pairs whose answers are shown
 LOOK = 0.3  # seconds between two looks at maps and answers: one in each turn of the job
 MAX_MINUTES = 15  # of computing
 
 
 class Choice(NamedTuple):
-    """What is trained: one of `TASKS` or the visitor's own, and what is changed; None: nothing."""
+    """What is trained: one of `TASKS`, or the visitor's own pairs, and the name of what is changed; "": nothing."""
 
     task: str
-    own: Task | None
+    own: tuple[str, Unit] | None
     settings: Settings
-    variant: Variant | None
+    variant: str
     steps: int
 
 
-class LabRun:
-    """A training and its records.
+class LabRun(Comparison):
+    """A comparison, and what it looks like while it trains.
 
     Attributes:
-        trainings: with the paper's parts and, if something is changed, with that; none until the job has advanced once.
-        losses: of each step, in nats, by training.
-        counted: steps after which exact answers were counted.
-        exact: their shares, by training.
         looked: the step of the last look.
         maps: of the last training, for the first unseen pair.
         answers: to the first unseen sources, by training.
         refused: why the trained model was not opened, or "".
     """
 
+    looked: int
     maps: dict[Kind, list[AttentionMap]]
     answers: list[list[str]]
 
     def __init__(self, choice: Choice) -> None:
-        self.choice, self.trainings, self.counted, self.looked, self.refused = (
-            choice,
-            list[Training](),
-            list[int](),
-            0,
-            "",
-        )
-        self.losses, self.exact = list[list[float]](), list[list[float]]()
+        self.task = own_task(*choice.own) if choice.own else TASKS[choice.task]()
+        super().__init__(self.task, choice.settings, choice.variant)
+        self.choice, self.refused = choice, ""
         self.job = Job(self._steps(), choice.steps, marked("steps"), running=False)
-        changed = choice.variant.name if choice.variant else "paper"
-        self.file = f"{choice.task}-{changed}-{choice.settings.seed}.safetensors"
+        self.file = f"{choice.task}-{choice.variant or 'paper'}-{choice.settings.seed}.safetensors"
+        self._look()  # at random weights
 
     def _steps(self) -> Iterator[int]:
-        """Look at random weights, then train."""
-        choice, seconds, looked = self.choice, 0.0, 0.0
-        task = choice.own or TASKS[choice.task]()
-        size = step_bytes(task, choice.settings)
-        for variants in [[], *([[choice.variant]] if choice.variant else [])]:
-            self.trainings.append(Training(task, choice.settings, variants))
-            self.losses.append([])
-            self.exact.append([])
-        self._look()
-        yield 0
-        for step in range(1, choice.steps + 1):
-            begun, is_last = monotonic(), step == choice.steps
+        steps, seconds, looked = self.steps(self.choice.steps), 0.0, 0.0
+        size = step_bytes(self.task, self.choice.settings)
+        for step in range(1, self.choice.steps + 1):
+            begun = monotonic()
             with PROCESS.reserved(size, advice=SMALLER):
-                for training, losses in zip(self.trainings, self.losses, strict=True):
-                    losses.append(training.step().loss)
-                if step % EVERY == 0 or is_last:
-                    for training, shares in zip(self.trainings, self.exact, strict=True):
-                        shares.append(training.exact(task.unseen[:COUNTED]))
-                    self.counted.append(step)
-                if is_last or not self.job.running or begun - looked > LOOK:
-                    self._look()
-                    looked = monotonic()
+                next(steps)
+            if step == self.choice.steps or not self.job.running or begun - looked > LOOK:
+                self._look()
+                looked = monotonic()
             seconds += monotonic() - begun
             yield 1
             if seconds > 60 * MAX_MINUTES:
@@ -102,10 +82,20 @@ class LabRun:
 
     def _look(self) -> None:
         last = self.trainings[-1]
-        task, (sources, targets) = last.task, zip(*last.task.unseen[:ANSWERED], strict=True)
-        most = 2 + max(len(task.ids(target)) for target in targets)  # an untrained model does not end
-        self.answers = [[task.text(ids) for ids in each.answer_ids(sources, most)] for each in self.trainings]
-        self.looked, self.maps = last.done, attention_maps(last, *task.unseen[0])
+        sources, targets = zip(*self.task.unseen[:ANSWERED], strict=True)
+        most = 2 + max(len(self.task.ids(target)) for target in targets)  # an untrained model does not end
+        self.answers = [[self.task.text(ids) for ids in each.answer_ids(sources, most)] for each in self.trainings]
+        self.looked, self.maps = last.done, attention_maps(last, *self.task.unseen[0])
+
+    def call(self, curve: Literal["loss", "exact"]) -> Call:
+        """Return the recorded call of the table of a curve."""
+        name, own, settings, variant, _ = self.choice
+        task = Given("task", self.task, lambda task: f"from core.lab.tasks import TASKS\n{task} = TASKS[{name!r}]()")
+        if own:
+            task = Call("task", own_task, (given_text(own[0], "pairs.tsv"), own[1])).returning(self.task)
+        begun = Call("comparison", Comparison, (task, settings, variant))
+        steps = len(self.losses[0]) if curve == "loss" else self.counted[-1]
+        return begun.then("trained", steps, name="trained").returning(self).then("table", curve)
 
     def checkpoint(self) -> bytes:
         """Return the file of the last training, whose model must be the paper's."""
@@ -121,7 +111,7 @@ class LabRun:
         self.refused = " ".join(map(str, refusals))
         for model in models:
             session_object(OpenModels).add(model)
-            readings.new_sentence(self.trainings[-1].task.unseen[0][0])
+            readings.new_sentence(self.task.unseen[0][0])
             lead_to("overview")
 
 

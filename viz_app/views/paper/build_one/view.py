@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Literal
 
 import streamlit as st
 
@@ -10,13 +11,15 @@ from core.analysis.heads.head import Head
 from core.analysis.pictures import Curve, Curves
 from core.capture import KINDS, Kind
 from core.lab import measured
-from core.lab.tasks import MAX_LINES, MIN_SOURCES, Task, own_task
+from core.lab.comparison import COUNTED
+from core.lab.tasks import MAX_LINES, MIN_SOURCES, Unit, own_task
 from core.lab.variants import VARIANTS, Settings
 from viz_app.components.attention_map import attention_map
 from viz_app.components.head_grid import grid_payload, head_grid
 from viz_app.components.picture import picture
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
+from viz_app.controls.lines_form import MAX_BYTES
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import isolated, plain, sentence_case
 from viz_app.drawing.head_names import KIND_NAMES, LayerHead, head_title
@@ -25,7 +28,8 @@ from viz_app.session import address
 from viz_app.session.environment import LAB_VARIABLE, has_lab
 from viz_app.session.fields import Field
 from viz_app.session.state import kept, session_object
-from viz_app.views.paper.build_one.lab_run import ANSWERED, COUNTED, STEPS, Choice, LabRun, LabSlot
+from viz_app.session.uploaded_text import decoded
+from viz_app.views.paper.build_one.lab_run import ANSWERED, STEPS, Choice, LabRun, LabSlot
 
 PAPER, OWN = "paper", "own"  # in place of a variant, and of a task of `core.lab`
 ROW = 50  # pixels of the maps of a layer
@@ -57,9 +61,9 @@ NOT_MEANT = marked(
 )
 
 
-def own_pairs() -> Task | None:
+def own_pairs() -> tuple[str, Unit] | None:
     """Take the visitor's own pairs; None, with the reason on the page, without any that can be trained on."""
-    unit = setting_segments(address.LAB_UNIT, tr("Tokens"), tr_values(UNITS))
+    unit: Unit = setting_segments(address.LAB_UNIT, tr("Tokens"), tr_values(UNITS))
     about = tr(
         "A line each: source, tab, target. {least} different sources or more, {most:,} lines at most. A tenth is kept "
         "to count exact answers. The pairs stay in the memory of the app; a link does not have them.",
@@ -67,14 +71,17 @@ def own_pairs() -> Task | None:
         most=MAX_LINES,
     )
     text = st.text_area(tr(TASKS[OWN]), key="lab_own", placeholder=EXAMPLE, help=about, persist_state="session")
-    if not text.strip():
+    file = st.file_uploader(tr("Or a text file"), key="lab_pairs", max_upload_size=MAX_BYTES // 2**20)
+    if file is None and not text.strip():
         st.caption(about)
         return None
     try:
-        return kept("lab_own_task", (text, unit), lambda: own_task(text, unit))
+        text = decoded(file.name, file.getvalue(), MAX_BYTES) if file else text
+        kept("lab_own_task", (text, unit), lambda: own_task(text, unit))
     except ValueError as error:
         st.error(sentence_case(str(error)))
         return None
+    return text, unit
 
 
 def chosen() -> Choice | None:
@@ -100,13 +107,15 @@ def chosen() -> Choice | None:
         seed = address.LAB_SEED.draw(st.number_input, tr("Seed"), 0, 999_999)
     own = own_pairs() if task == OWN else None
     return (
-        None if task == OWN and own is None else Choice(task, own, replace(size, seed=seed), VARIANTS.get(part), steps)
+        None
+        if task == OWN and own is None
+        else Choice(task, own, replace(size, seed=seed), part if part in VARIANTS else "", steps)
     )
 
 
 def about(choice: Choice) -> None:
     """Say what the paper says of the part, what follows without it, and what was seen."""
-    if (variant := choice.variant) is None:
+    if not (variant := VARIANTS.get(choice.variant)):
         st.caption(tr("The parts of core/paper.py, as the paper has them: change one to see what it is for."))
         return
     rows = (measured.row_name(choice.task, names, choice.settings) for names in ([], [variant.name]))
@@ -136,8 +145,6 @@ def page() -> None:
     about(choice)
     slot = session_object(LabSlot)
     run = slot.of(choice, lambda: LabRun(choice))
-    if not run.trainings:
-        run.job.advance(0)  # random weights, before the first step
 
     def beside() -> None:
         if not run.job.running and st.button(tr("One step"), key="lab_step"):
@@ -154,44 +161,41 @@ def result(run: LabRun) -> None:
     names = [tr(each.variants[0].title) if each.variants else tr("the paper's parts") for each in run.trainings]
     if run.counted:
         shares = [tr("{name} {share:.0%}", name=name, share=of[-1]) for name, of in zip(names, run.exact, strict=True)]
-        found = {"step": run.counted[-1], "count": len(run.trainings[0].task.unseen[:COUNTED]), "texts": joined(shares)}
+        found = {"step": run.counted[-1], "count": len(run.task.unseen[:COUNTED]), "texts": joined(shares)}
         st.markdown(tr("**Exact answers after {step} steps** to {count} unseen sources: {texts}", **found))
     with st.container(key="side-by-side"):
         left, right = st.columns(2, gap="large")
         with left:
-            apart = 1 + len(run.losses[-1]) // MOST_POINTS
-            steps, losses = range(1, 1 + len(run.losses[-1]))[::apart], [each[::apart] for each in run.losses]
-            curves(run, "loss", tr("loss, in nats"), names, steps, losses)
+            curves(run, "loss", tr("loss, in nats"), names)
             st.caption(tr("Answers to unseen sources after {step} steps", step=run.looked))
             st.markdown(answers_table(run, names))
-            if variant := run.choice.variant:
-                place = st.expander(tr("The code that differs")) if steps else st.container()
+            if variant := VARIANTS.get(run.choice.variant):
+                place = st.expander(tr("The code that differs")) if run.looked else st.container()
                 place.code(variant.diff(run.choice.settings), language=None, wrap_lines=True)
         with right:
             heads(run)
-            curves(run, "exact", tr("exact answers"), names, run.counted, run.exact)
+            curves(run, "exact", tr("exact answers"), names)
     st.caption(tr(NOT_MEANT))
     if run.job.done and not run.job.running:
         opening(run, names[-1])
 
 
-def curves(
-    run: LabRun, key: str, axis: str, names: Sequence[str], steps: Sequence[int], values: Sequence[Sequence[float]]
-) -> None:
+def curves(run: LabRun, key: Literal["loss", "exact"], axis: str, names: Sequence[str]) -> None:
     """Draw the losses, or the shares of exact answers, of all trainings."""
+    steps, *values = run.table(key).values()
     if not steps:
         return
+    apart = 1 + len(steps) // MOST_POINTS
     scale, most = ("share", 1) if key == "exact" else ("linear", None)
     shape = "both" if len(steps) < MOST_DOTS else "line"
     lines = [
-        Curve(name=name, places=steps, values=own[: len(steps)], color=color, shape=shape)
+        Curve(name=name, places=steps[::apart], values=own[::apart], color=color, shape=shape)
         for color, (name, own) in enumerate(zip(names, values, strict=True))
     ]
     drawn = Curves(title=axis, axis=axis, below=tr("step"), curves=lines, limits=(0, most), scale=scale)
     picture(drawn, f"lab_{key}")
     if not run.job.running:
-        table = {"step": list(steps), **dict(zip(("paper", "changed"), values, strict=False))}
-        downloads(f"build-one-{key}", f"lab_{key}", lambda: table, title=axis, of_sentence=False)
+        downloads(f"build-one-{key}", f"lab_{key}", title=axis, of_sentence=False, call=lambda: run.call(key))
 
 
 def heads(run: LabRun) -> None:
@@ -219,9 +223,7 @@ def heads(run: LabRun) -> None:
 def answers_table(run: LabRun, names: Sequence[str]) -> str:
     """Return sources, right answers, and those of the trainings, marked right or wrong, in Markdown."""
     rows = [[tr("Source"), tr("Right answer"), *map(plain, names)], ["---"] * (2 + len(names))]
-    for source, target, *answers in zip(
-        *zip(*run.trainings[0].task.unseen[:ANSWERED], strict=True), *run.answers, strict=True
-    ):
+    for source, target, *answers in zip(*zip(*run.task.unseen[:ANSWERED], strict=True), *run.answers, strict=True):
         marks = ["\u2713" if answer == target else "\u2717" for answer in answers]
         texts = [isolated(plain(text)) for text in (source, target, *(answer or "\u2013" for answer in answers))]
         rows.append([*texts[:2], *map(" ".join, zip(marks, texts[2:], strict=True))])

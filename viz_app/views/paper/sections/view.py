@@ -2,8 +2,10 @@
 
 import streamlit as st
 
+from viz_app.components.frame_script import scroll_to
 from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr
+from viz_app.session import address
 from viz_app.views.paper.sections.paper_sections import SECTIONS, PaperSection
 
 ABOUT = marked("""
@@ -15,7 +17,8 @@ are the functions and classes that do what the section says.
 
 def card(section: PaperSection) -> None:
     """Draw a section: its summary, what to look for, and the link."""
-    with st.container(border=True, key=f"section_{section.number.replace('.', '_')}"):
+    key = f"section_{section.number.replace('.', '_')}"
+    with st.container(border=True, key=key):
         left, right = st.columns([3, 4], gap="large")
         with left:
             st.markdown(f"**{tr(section.number)} {tr(section.title)}**")
@@ -29,8 +32,11 @@ def card(section: PaperSection) -> None:
                 st.markdown(tr("**Try** \u201c{sentence}\u201d", sentence=plain(section.sentence)))
             st.markdown(tr("**See** {what}", what=tr(section.see)))
             st.link_button(tr(section.link), section.address, icon=":material/open_in_new:", type="tertiary")
+    if section.number == address.SECTION.value:
+        scroll_to(key)
 
 
 st.markdown(tr("**The paper, section by section**"), help=tr(ABOUT))
+address.SECTION.selected(possible={section.number for section in SECTIONS}.__contains__)
 for section in SECTIONS:
     card(section)

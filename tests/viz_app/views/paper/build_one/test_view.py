@@ -5,7 +5,7 @@ from time import sleep
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.lab import measured
+from core.lab import comparison, measured
 from core.lab.tasks import TASKS
 from core.lab.training import Training
 from core.lab.variants import VARIANTS, Settings
@@ -19,7 +19,7 @@ from viz_app.views.paper.build_one.lab_run import LabRun, LabSlot
 @pytest.fixture
 def lab(start: Start, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     monkeypatch.setattr(lab_run, "STEPS", (4, 600))
-    monkeypatch.setattr(lab_run, "COUNTED", 5)
+    monkeypatch.setattr(comparison, "COUNTED", 5)
     return to_page(start(text="Where?", beam_size="1", lab_size="one", lab_steps="4"), "build_one")
 
 
@@ -75,7 +75,10 @@ def test_own_pairs_and_limits(lab: AppTest, monkeypatch: pytest.MonkeyPatch) -> 
     healthy(comes_to(lab, lab_task="own").run())
     for text, problem in ("a", "Line 1 is 'a', expected a source, one tab"), ("a\tb", "1 different sources, at least"):
         assert problem in said(healthy(lab.text_area(key="lab_own").set_value(text).run()))
-    lab.text_area(key="lab_own").set_value("".join(f"a{number} b\tb a{number}\n" for number in range(20)))
+    pairs = "".join(f"a{number} b\tb a{number}\n" for number in range(20)).encode()
+    for content, problem in ((b"\xff", "pairs.tsv is not UTF-8 text"), (pairs, "")):
+        lab.file_uploader(key="lab_pairs").set_value([("pairs.tsv", content, "text/plain")])
+        assert problem in said(healthy(lab.run()))
     monkeypatch.setattr(lab_run, "MAX_MINUTES", 0)
     assert [len(losses) for losses in run_of(lab, "lab_step", "lab_step").losses] == [1]
     assert "computed for 0 minutes at most: choose a smaller size" in said(lab)

@@ -1,58 +1,130 @@
-"""The page Exercises without a browser: solved through what the views show that its hints name."""
+"""The page Exercises without a browser: solved through the views that its hints name."""
 
+import base64
+import json
 import re
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from core.analysis import exercises
-from core.analysis.alignment.sentence_alignment import align_words
-from core.analysis.exercises import EXERCISES, PARTS
+from core.analysis.exercises import EXERCISES, PARTS, Opened
 from core.analysis.heads.head import all_heads
+from core.drawing.drawing_data import NO_WEIGHT, STEPS
 from tests.viz_app.pages import Start, comes_to, healthy, opened, reading, said
 
-
-def solves(app: AppTest, name: str, answer: str) -> bool:
-    """Whether the page says that an answer is right once it is checked, and marks the exercise."""
-    opened(comes_to(app, exercise=name), "exercises")
-    healthy(app.selectbox(key="exercise_answer").set_value(answer).run())
-    healthy(app.button(key="exercise_check").click().run())
-    is_right = bool(app.success)
-    assert is_right != ("**Not here.**" in said(app))
-    assert name in app.query_params.get("exercises_solved", []) or not is_right
-    return is_right
+WORDS = "a b"  # of one token each
+TOKENS = {"words": "false", "hide_special": "false"}
 
 
-def test_the_alignment_has_the_source_of_a_word(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exercises, "NEGATION", re.compile(".*", re.DOTALL))  # the model has not learned to write nicht
-    cross = reading(opened(app, "alignment")).explain().maps["cross"]
-    upper = align_words(cross, (1, None))  # of two layers; the ribbons of "L2 mean"
-    assert "L2 mean" in app.selectbox(key="aligner").options
-    place = int((upper.weights / upper.weights.sum(0).sqrt())[0].argmax())
-    assert solves(app, "negation", upper.source[place])
+def drawn(app: AppTest, key: str) -> dict[str, Any]:
+    """The data of a component on the page."""
+    (found,) = [each for each in app.get("bidi_component") if each.key == key]
+    return json.loads(found.proto.json)[1]  # type: ignore[attr-defined]
 
 
-def test_the_beam_has_what_it_buys(app: AppTest) -> None:
+def cells(encoded: str, data: dict[str, Any]) -> NDArray[np.float64]:
+    """The weights of a map, NaN where it is hatched: [Q, K]."""
+    steps = np.frombuffer(base64.b64decode(encoded), "<i2").reshape(-1, len(data["key"]))
+    return np.where(steps == NO_WEIGHT, np.nan, steps / STEPS)
+
+
+def heads(app: AppTest, view: str, kind: str) -> dict[str, NDArray[np.float64]]:
+    """All heads of a kind."""
+    grid = drawn(opened(comes_to(app, kind=kind, **TOKENS), view), f"grid_heads_{kind}")
+    size = {"key": range(grid["size"]["key"])}
+    return {
+        f"{kind.split('_')[0]} L{int(layer) + 1} H{head}": cells(each, size)
+        for layer, encoded in grid["weights"].items()
+        for head, each in enumerate(encoded, 1)
+    }
+
+
+def previous(app: AppTest, view: str) -> dict[str, float]:
+    """Below the diagonal."""
+    return {name: np.diagonal(weights, -1).sum() for name, weights in heads(app, view, "encoder_self").items()}
+
+
+def mask(app: AppTest, view: str) -> dict[str, float]:
+    """The cells of the row that are not hatched."""
+    number = re.findall(r"is number (\d+) of them", said(opened(comes_to(app, exercise="mask"), "exercises")))
+    row, *others = [~np.isnan(each[int(number[0]) - 1]) for each in heads(app, view, "decoder_self").values()]
+    assert all((row == other).all() for other in others)
+    return {str(row.sum()): 1, str(len(row)): 0}
+
+
+def positions(app: AppTest, view: str) -> dict[str, float]:
+    """The scores between contents, for the words and for them in reverse order."""
+
+    def contents(text: str) -> NDArray[np.float64]:
+        opened(comes_to(app, text=text, positions_view="first_layer"), view)
+        data = drawn(app, "score_Content to content")
+        return data["most"] * cells(data["heads"][0]["weights"], data)
+
+    turned, scores = (contents(text) for text in (" ".join(WORDS.split()[::-1]), WORDS))
+    order = [*range(len(scores) - 2, -1, -1), len(scores) - 1]
+    are_same = float(np.allclose(turned[order][:, order], scores, atol=1e-3))
+    return {"same": are_same, "other": 1 - are_same}
+
+
+def negation(app: AppTest, view: str) -> dict[str, float]:
+    """The ribbons of the first word in the upper layer, less the weight of a source word in all rows."""
+    opened(comes_to(app, text="Where is it?"), view)
+    data = drawn(healthy(app.selectbox(key="aligner").set_value("L2 mean").run()), "ribbon")
+    ribbons = {(source, target): weight for source, target, weight, _ in data["ribbons"]}
+    names = ["".join(text for text, _ in word["spans"]) for word in data["source"]]
+    covered = [sum(weight for (other, _), weight in ribbons.items() if other == source) for source in range(len(names))]
+    return {name: ribbons.get((source, 0), 0) / covered[source] ** 0.5 for source, name in enumerate(names)}
+
+
+def beam(app: AppTest, view: str) -> dict[str, float]:
+    """The best translations of a beam of one and of four."""
     best = list[tuple[str, float]]()
     for size in ("1", "4"):
-        opened(comes_to(app, beam_size=size, beam_view="table"), "beam")
+        opened(comes_to(app, beam_size=size, beam_view="table"), view)
         found = reading(app).translation.hypotheses[0]
         table = app.dataframe[0].value
         best.append((found.text, min(table["log_prob"].tolist(), key=lambda each: abs(each - found.log_prob))))
     (greedy, before), (text, after) = best
     right = "same" if text == greedy else "less" if after <= before else "little" if after - before < 1 else "much"
-    assert [name for name in exercises.BEAMS if solves(app, "beam", name)] == [right]
+    return {name: name == right for name in exercises.BEAMS}
 
 
-def test_the_switches_have_the_part_that_is_missed(app: AppTest) -> None:
-    changes = dict[str, float]()
-    heads = all_heads(reading(opened(app, "switches")).model.translator.model)
+def part(app: AppTest, view: str) -> dict[str, float]:
+    """What the translation loses with all heads of a kind off."""
+    losses = dict[str, float]()
+    all_of_them = all_heads(reading(opened(app, view)).model.translator.model)
     for kind in PARTS:
-        switched = ",".join(str(head) for head in heads if head.kind == kind)
-        text = said(opened(comes_to(app, switched=switched), "switches"))
-        changes[kind] = float(re.findall(r"a change of \*\*([^*]*)\*\*", text)[0].replace("\u2212", "-"))
-    assert solves(app, "part", min(changes, key=changes.__getitem__))
-    assert not solves(app, "part", max(changes, key=changes.__getitem__))
+        switched = ",".join(str(head) for head in all_of_them if head.kind == kind)
+        text = said(opened(comes_to(app, switched=switched), view))
+        losses[kind] = -float(re.findall(r"a change of \*\*([^*]*)\*\*", text)[0].replace("\u2212", "-"))
+    return losses
+
+
+@pytest.mark.parametrize("look", [previous, mask, positions, negation, beam, part], ids=lambda look: look.__name__)
+def test_an_exercise_is_solved_by_what_its_view_shows(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch, look: Callable[[AppTest, str], dict[str, float]]
+) -> None:
+    monkeypatch.setattr(exercises, "NEGATION", re.compile(".*", re.DOTALL))  # the model has not learned to write nicht
+    exercise = EXERCISES[name := look.__name__]
+    seen = look(app, exercise.view)
+    wrong, right = (decide(seen, key=seen.__getitem__) for decide in (min, max))
+    for answer in (wrong, right):
+        opened(comes_to(app, exercise=name), "exercises")
+        healthy(app.selectbox(key="exercise_answer").set_value(answer).run())
+        healthy(app.button(key="exercise_check").click().run())
+        current = reading(app)
+        asked = Opened(current.explain(), current.model.translator, current.hypothesis.token_ids)
+        found = exercise.measure(asked)
+        told = "\n".join([said(app), *(each.value for each in app.success)]).replace("\\", "").replace("\u2212", "-")
+        verdict = f"**Right.** {found.says}" if answer == right else f"**Not here.** {found.says} {found.means(answer)}"
+        assert verdict in told
+        assert bool(app.success) == (answer == right)
+    assert app.query_params["exercises_solved"] in (name, [name])
 
 
 def test_progress_is_in_the_address(start: Start) -> None:
