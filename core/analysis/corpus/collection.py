@@ -29,9 +29,10 @@ from core.analysis.corpus.index import (
     Numbers,
 )
 from core.analysis.corpus.promotion import ordinary_rows, promoted_tokens, promotes
-from core.analysis.corpus.recording import Pair, RecordedBatch, feed_forward_networks, record_batch
+from core.analysis.corpus.recording import RecordedBatch, feed_forward_networks, record_batch
 from core.analysis.corpus.running_statistics import Distribution, LargestValues
 from core.analysis.corpus.strength import map_strengths, place_masks, strongest
+from core.analysis.heads.corpus_maps import Pair
 from core.analysis.heads.head import all_heads, attention_layers
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import MeasuredRows, piece_frequencies

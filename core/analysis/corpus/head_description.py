@@ -19,6 +19,7 @@ import torch
 from core.analysis.alignment.first_head import cards_of
 from core.analysis.corpus.behaviours import BEHAVIOURS
 from core.analysis.declaration import Analysis, Columns, PicturedResult
+from core.analysis.heads.corpus_maps import Pair, batch_maps
 from core.analysis.heads.labels import NOTHING, SHORT_NAMES
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.pictures import Cell, Grid
@@ -28,6 +29,7 @@ from core.text.phrases import Number, Phrase, marked
 from core.trace import Head
 from core.translator import Translator
 
+CHANCE_SENTENCES = 64  # of a corpus, in which random weights are measured
 LABELS = {  # behaviours that describe a head, each with the label whose short name it has
     "previous": "previous word",
     "itself": "itself",
@@ -94,6 +96,12 @@ def with_chances(cards: Iterable[ScoreCard], by_chance: Sequence[ScoreCard]) -> 
 
     of_kind = {kind: chances(kind) for kind in {card.head.kind for card in by_chance}}
     return [replace(card, chances=of_kind.get(card.head.kind, ())) for card in cards]
+
+
+def with_chances_of(cards: Iterable[ScoreCard], twin: Translator | None, pairs: Sequence[Pair]) -> list[ScoreCard]:
+    """Add to cards of many sentences the chances of the first of them, which are too large rather than too small."""
+    maps = batch_maps(twin, pairs[:CHANCE_SENTENCES]) if twin else []
+    return with_chances(cards, cards_of(maps))
 
 
 def random_twin(translator: Translator) -> Translator | None:

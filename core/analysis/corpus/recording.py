@@ -7,13 +7,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from core.analysis.heads.corpus_maps import batch_maps
+from core.analysis.heads.corpus_maps import Pair, batch_maps
 from core.analysis.heads.head import Maps, attention_layers, key_outputs
 from core.model import FeedForward, Transformer
 from core.trace import STACKS, Kind, Stack, attention_place, record
 from core.translator import Translator
-
-Pair = tuple[str, Sequence[int]]  # a source, and the token ids of its translation
 
 
 class Neuron(NamedTuple):

@@ -14,10 +14,10 @@ from core.translator import Translator
 BATCH_SIZE = 8  # sentences; other threads may use the model between two batches
 
 
-Pairs = list[tuple[str, Sequence[int]]]  # sources with the ids of their translations
+Pair = tuple[str, Sequence[int]]  # a source, and the token ids of its translation
 
 
-def translated_batches(translator: Translator, sources: Sequence[str]) -> Iterator[Pairs]:
+def translated_batches(translator: Translator, sources: Sequence[str]) -> Iterator[list[Pair]]:
     """Translate sentences greedily, in batches of similar length, the longest first.
 
     Raises:
@@ -29,7 +29,7 @@ def translated_batches(translator: Translator, sources: Sequence[str]) -> Iterat
     return _batches(translator, sources)
 
 
-def _batches(translator: Translator, sources: Sequence[str]) -> Iterator[Pairs]:
+def _batches(translator: Translator, sources: Sequence[str]) -> Iterator[list[Pair]]:
     by_length = sorted(sources, key=len, reverse=True)
     for start in range(0, len(by_length), BATCH_SIZE):
         batch = by_length[start : start + BATCH_SIZE]

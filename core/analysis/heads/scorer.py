@@ -9,6 +9,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -115,7 +116,7 @@ class _Tally:
             counter.update(int(offset) for offset in offsets.numpy())
 
     def card(self, head: int, alignment_error_rates: Mapping[Head, float]) -> ScoreCard:
-        means = {
+        means: dict[str, Any] = {
             name: float(total[head]) / self._counts[name] if self._counts[name] else math.nan
             for name, total in self._sums.items()
         }

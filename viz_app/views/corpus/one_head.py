@@ -4,10 +4,12 @@ import streamlit as st
 
 from core.analysis.corpus.behaviours import BEHAVIOURS
 from core.analysis.corpus.distributions import DECILES
+from core.analysis.corpus.head_description import with_chances_of
 from core.analysis.corpus.index import HeadExample
 from core.analysis.corpus.recomputation import head_strength
 from core.analysis.heads.corpus_maps import batch_maps
 from core.analysis.heads.head import Head
+from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.recorded_call import Call
 from core.capture import AttentionMap
 from viz_app.controls.downloads import downloads
@@ -17,6 +19,7 @@ from viz_app.drawing.scorecard_text import head_does, sentences
 from viz_app.language import capital, marked, tr
 from viz_app.session import address, python_code
 from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.random_weights import random_weights
 from viz_app.views.corpus import selection
 from viz_app.views.corpus.distributions_part import needs_distributions, strengths, top_tokens, weights_and_distances
 from viz_app.views.corpus.figures import corpus as figures
@@ -41,9 +44,16 @@ STRONGEST = "top"
 PLACE = address.CORPUS_PLACE
 
 
+@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs={**MODEL_HASH, OpenedIndex: lambda each: each.key})
+def described_cards(model: Model, opened: OpenedIndex) -> list[ScoreCard]:
+    """Return the cards of an index with what random weights do in its first sentences."""
+    pairs = [(each.source, each.target) for each in opened.index.sentences]
+    return with_chances_of(opened.index.cards, random_weights(model), pairs)
+
+
 def one_head(model: Model, opened: OpenedIndex, head: Head, behaviour: str = "") -> None:
     """Describe a head, and draw a part of what the index has of it, at first examples at the place of the behaviour."""
-    card = opened.index.card(head)
+    card = described_cards(model, opened)[opened.index.rows[head]]
     st.markdown(f"**{figures.head_name(head)}**: {head_does(card)}. {plain(sentences(card))}")
     chosen = setting_segments(address.CORPUS_PART, tr("Shown of the head"), hide_label=True)
     if chosen == EXAMPLES:

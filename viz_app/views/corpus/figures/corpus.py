@@ -9,6 +9,7 @@ from core.analysis.corpus.head_scores import STRENGTH, Ranges, head_scores, with
 from core.analysis.corpus.index import CorpusIndex
 from core.analysis.corpus.recording import Neuron, Stack
 from core.analysis.heads.head import Head
+from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.tokens.words import JOINT, readable
 from core.capture import KINDS
@@ -63,7 +64,7 @@ def ranking_table(ranked: Sequence[tuple[ScoreCard, float]]) -> dict[str, list[A
     """Return a row for each head, counted from 0."""
     return {
         "score": [score for _, score in ranked],
-        "does": [head_does(card) for card, _ in ranked],
+        "does": [head_does(card) if head_labels(card) else "" for card, _ in ranked],
         "distance": [offset_name(card) for card, _ in ranked],
         **{name: [getattr(card.head, name) for card, _ in ranked] for name in Head._fields},
     }

@@ -25,6 +25,7 @@ from viz_app.session import address, readings, sample_sentences
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.attributions import NOTHING_TO_RANK, rank_correlations
 from viz_app.session.fields import part
+from viz_app.session.random_weights import random_weights
 from viz_app.session.state import kept, refusals_shown, session_object
 from viz_app.views.heads.gold_links import SentenceLinks
 from viz_app.views.heads.grid import sentence_sample
@@ -72,7 +73,7 @@ def _scored(
     frequencies = sentence_sample.frequencies(reading.model, sample) if has_model else None
     scorer, explanation = AgreementScorer(frequencies), reading.explain()
     scorer.add({kind: explanation.maps[kind]})
-    cards, twin = scorer.cards(dict(error_rates)), sentence_sample.random_weights(reading.model) if has_model else None
+    cards, twin = scorer.cards(dict(error_rates)), random_weights(reading.model) if has_model else None
     if twin is None:
         return cards
     by_chance = twin.explain(explanation.source, reading.hypothesis.token_ids, 1)

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.analysis.alignment.first_head import AgreementScorer
-from core.analysis.corpus.head_description import random_twin, with_chances
+from core.analysis.corpus.head_description import with_chances
 from core.analysis.heads.corpus_maps import batch_maps, translated_batches
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import piece_frequencies
-from core.translator import Translator
 from viz_app.language import marked
 from viz_app.session import sample_sentences
 from viz_app.session.address import SCORED_SAMPLE
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.random_weights import random_weights
 from viz_app.session.state import MayHoldModel, session_object
 
 
@@ -105,12 +105,6 @@ def restore_sample(model: Model) -> None:
     if sample.chosen is not None or sample.cards(model) is not None:
         SCORED_SAMPLE.take()
         SCORED_SAMPLE.put(sample_sentences.sample_name(sample.sentences))
-
-
-@st.cache_resource(max_entries=2, show_spinner=False, hash_funcs=MODEL_HASH)
-def random_weights(model: Model) -> Translator | None:
-    """Return the same configuration with random weights, see `random_twin`."""
-    return random_twin(model.translator)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=MODEL_HASH)
