@@ -54,7 +54,9 @@ def described_cards(model: Model, opened: OpenedIndex) -> list[ScoreCard]:
 def one_head(model: Model, opened: OpenedIndex, head: Head, behaviour: str = "") -> None:
     """Describe a head, and draw a part of what the index has of it, at first examples at the place of the behaviour."""
     card = described_cards(model, opened)[opened.index.rows[head]]
-    st.markdown(f"**{figures.head_name(head)}**: {head_does(card)}. {plain(sentences(card))}")
+    st.markdown(f"**{figures.head_name(head)}**: {head_does(card)}.")  # one line, beside the table's
+    if about := sentences(card):
+        st.caption(plain(about))
     chosen = setting_segments(address.CORPUS_PART, tr("Shown of the head"), hide_label=True)
     if chosen == EXAMPLES:
         examples_part(model, opened, head, behaviour)
