@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Measure = Literal["dot", "cosine", "distance"]
+CHANGE = 0.1  # of a dimension that is drawn, from its smallest value to its largest; sinusoids have 2 at most
 
 
 def model_positions(model: Transformer, num_positions: int) -> Tensor:
@@ -28,6 +29,14 @@ def model_positions(model: Transformer, num_positions: int) -> Tensor:
         num_positions = min(num_positions, model.config.max_positions)
     with torch.no_grad():
         return model.embedding.positions(0, num_positions).float().cpu().clone()
+
+
+def changing_waves(encoding: Tensor) -> list[int]:
+    """Sines, the even dimensions, then cosines of the pairs that change over these positions; all if none does."""
+    pairs = (encoding.amax(0) - encoding.amin(0)).view(-1, 2).amax(1)
+    sines = [2 * pair for pair, change in enumerate(pairs.tolist()) if change > CHANGE]
+    sines = sines or list(range(0, encoding.size(1), 2))
+    return [*sines, *(sine + 1 for sine in sines)]
 
 
 def position_similarity(encoding: Tensor, measure: Measure = "dot") -> Tensor:

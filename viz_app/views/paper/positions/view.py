@@ -7,8 +7,10 @@ import streamlit as st
 
 from core.analysis.pictures import Curves
 from core.analysis.positions import (
+    CHANGE,
     Measure,
     by_position,
+    changing_waves,
     correlation_with_sinusoids,
     distance_columns,
     extrapolation_table,
@@ -53,8 +55,8 @@ TEXTS = {
 HOW_TO_READ = {
     ENCODING: marked("""
         The row of a position is added to the embedding of the token there (section 3.5). Dimensions come in pairs, a
-        sine and a cosine of one wavelength: 2 pi positions at the left, almost 10000 times as many at the right. So
-        colours change from row to row at the left, and hardly change at the right."""),
+        sine and a cosine of one wavelength: 2 pi positions at the left of each half, up to almost 10000 times as many
+        for the last pair. So colours change from row to row at the left, and slowly at the right."""),
     SINUSOIDS: marked("""
         The dots are the values that the model gets, at whole positions; the curve between them is only a guide to the
         eye. Dimension 2i is a sine, 2i + 1 the cosine of the same wavelength."""),
@@ -88,6 +90,10 @@ RELATIVE = marked(
     "distance of two tokens instead, which the view {view} shows."
 )
 SINUSOIDS_NOTE = marked("The paper's sinusoids at d_model {width}, that of {model}.")
+CHANGING_NOTE = marked(
+    "Drawn are the {drawn} of {all} dimensions that change by more than {change} over these positions, or whose pair "
+    "does; the table has all."
+)
 OTHER_SINUSOIDS = marked(
     "The model's own have the order {order}, frequencies 10000^-({exponent}), and begin at position {offset}."
 )
@@ -211,10 +217,13 @@ def learned_call(model: Model, count: int) -> Call:
 
 
 def encoding() -> PositionsPicture:
-    """Draw all dimensions of all positions."""
+    """Draw all dimensions of all positions, or of sinusoids those that change."""
     encodings, note = encodings_to_draw()
-    table = Call("table", by_position, (encodings,))
-    return PositionsPicture(positions.encoding_heatmap(encodings.run(), page_theme()), table, note)
+    table, values = Call("table", by_position, (encodings,)), encodings.run()
+    waves = changing_waves(values) if encodings.function is sinusoidal_encoding else []
+    if 0 < len(waves) < width():
+        note = f"{tr(CHANGING_NOTE, drawn=len(waves), all=width(), change=CHANGE)} {note}"
+    return PositionsPicture(positions.encoding_heatmap(values, page_theme(), waves), table, note)
 
 
 def sinusoids() -> PositionsPicture:

@@ -23,11 +23,24 @@ DASHES: tuple[Literal["solid", "dash", "dot"], ...] = ("solid", "dash", "dot")
 STEPS = 8  # points of a drawn curve between two positions, so that the fastest wave is round
 
 
-def encoding_heatmap(encoding: Tensor, theme: Theme) -> go.Figure:
-    """Draw an encoding [positions, D], in colours up to its largest value (1 for sinusoids)."""
-    figure = _heatmap(encoding.numpy(), float(encoding.abs().max()), theme, tr("encoding"), 420)
-    figure.update_traces(hovertemplate=f"{_numbered('%{y}', '%{x}')}<br>%{{z:.3f}}<extra></extra>")
-    return with_layout(figure, xaxis_title_text=tr("dimension"), yaxis_title_text=tr("position"))
+def encoding_heatmap(encoding: Tensor, theme: Theme, waves: Sequence[int] = ()) -> go.Figure:
+    """Draw an encoding [positions, D], in colours up to its largest value (1 for sinusoids).
+
+    Args:
+        waves: dimensions to draw, see `changing_waves`, with a gap between sines and cosines; none: all.
+    """
+    half, values = len(waves) // 2, encoding.numpy()
+    shown: list[int] = [*waves[:half], -1, *waves[half:]] if waves else list(range(encoding.size(1)))
+    if waves:
+        values = np.insert(values[:, waves], half, np.nan, axis=1)
+    figure = _heatmap(values, float(encoding.abs().max()), theme, tr("encoding"), 420)
+    hover = f"{_numbered('%{y}', '%{customdata}')}<br>%{{z:.3f}}<extra></extra>"
+    figure.update_traces(customdata=np.tile(shown, (len(values), 1)), hovertemplate=hover, hoverongaps=False)
+    title = tr("dimension: sines at the left, cosines at the right") if waves else tr("dimension")
+    ticks = [place for place, dimension in enumerate(shown) if dimension >= 0 and dimension // 2 % 10 == 0]
+    if waves:
+        figure.update_xaxes(tickvals=ticks, ticktext=[str(shown[place]) for place in ticks])
+    return with_layout(figure, xaxis_title_text=title, yaxis_title_text=tr("position"))
 
 
 def sinusoids(dimensions: Sequence[int], num_positions: int, d_model: int) -> Curves:

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 
+from core.analysis.positions import CHANGE, changing_waves
 from core.model import sinusoidal_encoding
 from viz_app.drawing.theme import LIGHT
 from viz_app.views.paper.positions.figures.positions import (
@@ -18,6 +19,22 @@ def test_the_heatmap_is_the_encoding() -> None:
     heat = encoding_heatmap(sinusoidal_encoding(12, 16), LIGHT).data[0]
     np.testing.assert_array_equal(heat.z, sinusoidal_encoding(12, 16).numpy())
     assert (heat.zmin, heat.zmax) == (-1, 1)
+
+
+def test_sinusoids_are_drawn_where_they_change_sines_and_cosines_apart() -> None:
+    encoding = sinusoidal_encoding(16, 64)
+    waves = changing_waves(encoding)
+    heat = encoding_heatmap(encoding, LIGHT, waves).data[0]
+    sines, gap, cosines = np.split(heat.customdata[0], [len(waves) // 2, len(waves) // 2 + 1])
+    assert (gap == -1).all()
+    assert np.isnan(heat.z[:, len(sines)]).all()
+    assert (sines % 2 == 0).all()
+    assert (cosines == sines + 1).all()
+    np.testing.assert_array_equal(np.delete(heat.z, len(sines), axis=1), encoding.numpy()[:, [*sines, *cosines]])
+    left_out = np.setdiff1d(np.arange(64), waves)
+    assert len(left_out) > 0
+    assert np.ptp(encoding.numpy()[:, left_out], axis=0).max() <= CHANGE
+    assert len(changing_waves(sinusoidal_encoding(1, 8))) == 8  # of a single position nothing changes
 
 
 def test_the_dots_are_the_encoding_and_the_curves_run_through_them() -> None:
