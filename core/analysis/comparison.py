@@ -16,11 +16,10 @@ class Difference:
     """Difference of two layers of attention on their common tokens.
 
     Attributes:
-        map: weights of the first minus the second, from -1 to 1, with the tokens of the first map.
         first_only, second_only: tokens of rows and keys without a counterpart, which `map` lacks.
     """
 
-    map: AttentionMap
+    map: AttentionMap  # weights of the first minus the second, from -1 to 1, with the tokens of the first map
     first_only: tuple[str, ...]
     second_only: tuple[str, ...]
 

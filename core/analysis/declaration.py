@@ -139,21 +139,17 @@ class Analysis:
     """An analysis.
 
     Attributes:
-        name: of its command.
-        about: summary, as a sentence without a capital and a full stop.
-        function: takes the subject and its options, and returns a `Result`.
         options: dataclass, each field of which is an `option`; one that the subject's arguments have by the same name
             has their value.
-        subject: kind of its subject.
         write: prints the result, or writes it to a file, for the command; by default the table as CSV.
         title, how_to_read: of its panel, marked for translation; "" for an analysis without one.
     """
 
-    name: str
-    about: str
-    function: Callable[..., Result]
+    name: str  # of its command
+    about: str  # summary, as a sentence without a capital and a full stop
+    function: Callable[..., Result]  # takes the subject and its options, and returns a `Result`
     options: type[Any]
-    subject: Subject = SENTENCE
+    subject: Subject = SENTENCE  # kind of its subject
     write: Callable[[Any, Any], None] = print_table
     title: str = ""
     how_to_read: str = ""

@@ -79,7 +79,6 @@ class Exercise:
 
     Attributes:
         view, hint: address of the view of the app that shows it, and what to look for there.
-        kind: of attention that it needs; "" if it runs the model.
         refused: why this sentence cannot be asked about; None if it can.
     """
 
@@ -89,7 +88,7 @@ class Exercise:
     measure: Callable[[Opened], Measured]
     view: str
     hint: str
-    kind: Kind | Literal[""] = ""
+    kind: Kind | Literal[""] = ""  # of attention that it needs; "" if it runs the model
     refused: Callable[[Opened], Phrase | None] = lambda _: None
 
     def refusal(self, opened: Opened) -> Phrase | None:

@@ -28,23 +28,18 @@ class JointMap:
     A row of the encoder sums to 1; a row of the decoder holds two distributions side by side.
 
     Attributes:
-        weights: [rows, columns]; NaN where attention is impossible or the model has no such layer.
-        rows: query tokens: those of the source, then those fed to the decoder.
-        columns: key tokens: those of the source, then those fed to the decoder.
-        predicted: predicted token of each decoder row.
         source_rows, source_columns: number of source tokens among rows and columns.
-        missing: kinds of attention without this layer or head.
         hidden: [rows, 2], the weight of each row on tokens of the source and of the target that are not shown; NaN
             where attention is impossible or the model has no such layer. None if all are shown.
     """
 
-    weights: Tensor
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    predicted: tuple[str, ...]
+    weights: Tensor  # [rows, columns]; NaN where attention is impossible or the model has no such layer
+    rows: tuple[str, ...]  # query tokens: those of the source, then those fed to the decoder
+    columns: tuple[str, ...]  # key tokens: those of the source, then those fed to the decoder
+    predicted: tuple[str, ...]  # predicted token of each decoder row
     source_rows: int
     source_columns: int
-    missing: tuple[Kind, ...] = ()
+    missing: tuple[Kind, ...] = ()  # kinds of attention without this layer or head
     hidden: Tensor | None = None
 
     def table(self) -> dict[str, list[Any]]:

@@ -34,17 +34,14 @@ class FrozenNorm:
     """A norm on the residual stream with its scale held fixed.
 
     Attributes:
-        norm: the norm.
-        layer: the layer to whose biases its own is added.
         gain, bias: [D]
-        sigma: [T] standard deviation or root of the mean square (with epsilon) of each row in this pass.
     """
 
-    norm: Norm
-    layer: int
+    norm: Norm  # the norm
+    layer: int  # the layer to whose biases its own is added
     gain: Tensor
     bias: Tensor
-    sigma: Tensor
+    sigma: Tensor  # [T] standard deviation or root of the mean square (with epsilon) of each row in this pass
 
     def unscaled(self, vectors: Tensor) -> Tensor:
         """The linear part at a scale of 1: [..., D] -> [..., D]."""

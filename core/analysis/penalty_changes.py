@@ -23,11 +23,10 @@ class OrderChange:
     """A length penalty from which on another hypothesis is first.
 
     Attributes:
-        alpha: the penalty at which both have the same score.
         before, after: indices of the first hypothesis below `alpha` and above.
     """
 
-    alpha: float
+    alpha: float  # the penalty at which both have the same score
     before: int
     after: int
 

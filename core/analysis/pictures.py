@@ -89,22 +89,18 @@ class Curve:
     """A line through points.
 
     Attributes:
-        name: in the legend; "" for none there.
         places, values: of its points; a value that is not finite leaves a gap.
-        color: its place among the colours of heads; None for a faint line.
-        width: in pixels.
         shape: a line, its points, both, a ring around each, or bars from 0 at places as far from each other.
-        says: of a point on hover, with "{x}" and "{y}" for its place and value; by default the name and both.
     """
 
-    name: str
+    name: str  # in the legend; "" for none there
     places: Sequence[float]
     values: Sequence[float]
-    color: int | None
+    color: int | None  # its place among the colours of heads; None for a faint line
     dash: Literal["solid", "dash", "dot"] = "solid"
-    width: float = 2
+    width: float = 2  # in pixels
     shape: Literal["line", "points", "both", "ring", "bars"] = "line"
-    says: str = ""
+    says: str = ""  # of a point on hover, with "{x}" and "{y}" for its place and value; by default the name and both
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,14 +20,9 @@ class SearchOptions:
     """Options of a search.
 
     Attributes:
-        never: ids that are not generated, such as padding; `bos_id` never is, unless it is also `eos_id`.
-        beam_size: number of live hypotheses at a position.
-        length_penalty: alpha; 0 ranks by log-probability alone, larger values favour longer hypotheses.
-        num_hypotheses: number of hypotheses to return.
         penalty_formula, early_stopping: see `TransformerConfig`.
         first_is_certain: the first token of a prefix is given by the task, such as the language of the target, and
             counts with a probability of one.
-        constraints: what is forbidden in some places.
 
     Raises:
         ValueError: a value is out of range.
@@ -35,14 +30,14 @@ class SearchOptions:
 
     bos_id: int
     eos_id: int
-    never: tuple[int, ...]
-    beam_size: int = 4
-    length_penalty: float = 0.6
-    num_hypotheses: int = 1
+    never: tuple[int, ...]  # ids that are not generated, such as padding; `bos_id` never is, unless it is also `eos_id`
+    beam_size: int = 4  # number of live hypotheses at a position
+    length_penalty: float = 0.6  # alpha; 0 ranks by log-probability alone, larger values favour longer hypotheses
+    num_hypotheses: int = 1  # number of hypotheses to return
     penalty_formula: PenaltyFormula = "paper"
     early_stopping: bool = True
     first_is_certain: bool = False
-    constraints: Constraints = FREE
+    constraints: Constraints = FREE  # what is forbidden in some places
 
     def __post_init__(self) -> None:
         BEAM_SIZES.check("beam_size", self.beam_size)

@@ -29,13 +29,11 @@ class DecoderPass(NamedTuple):
     """Decoder outputs for T given tokens of one target.
 
     Attributes:
-        weights: module path -> attention weights [1, H, Q, K], see `capture_attention`.
-        log_probs: [T] of the predicted tokens, in nats.
         top_ids, top_log_probs: [T, n] the most probable tokens, best first.
     """
 
-    weights: dict[str, Tensor]
-    log_probs: list[float]
+    weights: dict[str, Tensor]  # module path -> attention weights [1, H, Q, K], see `capture_attention`
+    log_probs: list[float]  # [T] of the predicted tokens, in nats
     top_ids: list[list[int]]
     top_log_probs: list[list[float]]
 

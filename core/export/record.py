@@ -57,11 +57,10 @@ class ExplanationRecord:
     """An explanation and its origin.
 
     Attributes:
-        explanation: tokens, log-probabilities, alternatives and all attention maps.
         model, settings, versions: see the module docstring.
     """
 
-    explanation: Explanation
+    explanation: Explanation  # tokens, log-probabilities, alternatives and all attention maps
     model: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)

@@ -12,18 +12,16 @@ class NumberRange:
     """A range of finite numbers; as the `type` of an argument of a command it parses one of them.
 
     Attributes:
-        kind: int, or float, which includes integers.
         least, most: smallest and largest number.
         above, below: whether `least`, and `most`, is itself outside.
-        note: meaning of the number, for the message about another one.
     """
 
-    kind: type[int] | type[float]
+    kind: type[int] | type[float]  # int, or float, which includes integers
     least: float = 0
     most: float = LARGEST
     above: bool = False
     below: bool = False
-    note: str = ""
+    note: str = ""  # meaning of the number, for the message about another one
 
     def __contains__(self, value: object) -> bool:
         kinds = int if self.kind is int else (int, float)

@@ -36,27 +36,19 @@ class Style:
     """The look of a rendered line.
 
     Attributes:
-        font: one of `FONTS`.
-        size: of the em, in pixels.
         left, right: margins in pixels.
-        down: pixels that the line is below its usual place.
-        slant: horizontal shift by vertical distance from the baseline; positive leans to the right.
-        blur: radius in pixels.
-        ink: darkness of the text, from 0 (as the paper) to 1.
-        noise: standard deviation of normal noise, of a range of 1.
-        seed: of the noise.
     """
 
-    font: str = "DejaVuSans"
-    size: int = 16
+    font: str = "DejaVuSans"  # one of `FONTS`
+    size: int = 16  # of the em, in pixels
     left: int = 4
     right: int = 4
-    down: int = 0
-    slant: float = 0.0
-    blur: float = 0.0
-    ink: float = 1.0
-    noise: float = 0.0
-    seed: int = 0
+    down: int = 0  # pixels that the line is below its usual place
+    slant: float = 0.0  # horizontal shift by vertical distance from the baseline; positive leans to the right
+    blur: float = 0.0  # radius in pixels
+    ink: float = 1.0  # darkness of the text, from 0 (as the paper) to 1
+    noise: float = 0.0  # standard deviation of normal noise, of a range of 1
+    seed: int = 0  # of the noise
 
 
 def characters_of(font: str) -> str:

@@ -65,16 +65,13 @@ class Choice:
 
     Attributes:
         inputs, outputs: of the matrix.
-        rows: that it was multiplied by.
-        seconds: the best call of each product, by its name; the first is the exact one.
-        product: the name of the chosen one.
     """
 
     inputs: int
     outputs: int
-    rows: int
-    seconds: dict[str, float]
-    product: str
+    rows: int  # that it was multiplied by
+    seconds: dict[str, float]  # the best call of each product, by its name; the first is the exact one
+    product: str  # the name of the chosen one
 
 
 class PackedTransformer(Transformer):

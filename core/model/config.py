@@ -33,36 +33,21 @@ class TransformerConfig:
     Attributes:
         positions: added to the embeddings (3.5): sines and cosines, or a learned table; or `relative`: added to the
             scores of self-attention instead, by the distance of query and key (Raffel et al. 2020, 2.1).
-        relative_buckets: number of classes of distances that share a score; see `RelativePositions`.
-        relative_max_distance: distance from which on all share the last class.
-        norm: LayerNorm after each residual connection (3.1), or on the input of each sub-layer.
         norm_kind: of all norms: LayerNorm, or RMSNorm, which subtracts no mean and has no bias (Zhang & Sennrich 2019).
-        final_norm: another norm after the last layer of each stack.
-        norm_eps: added to the variance by LayerNorm, to the mean square by RMSNorm.
         activation: of the feed-forward networks; `swish` is x * sigmoid(x), `gelu` is x * Phi(x), `gelu_tanh` its
             approximation by tanh.
         gated_feed_forward: whether another projection of the input multiplies the activations (Shazeer 2020).
-        decoder_d_ff: of the decoder; None: d_ff.
         attention_bias, feed_forward_bias, output_bias: whether the projections of attention, the feed-forward networks
             and the logits have a bias.
         position_order: sine and cosine columns alternate, or all sines come before all cosines.
-        position_exponent: e in the frequency 10000^-e of pair i of n = d_model / 2.
-        position_offset: sinusoidal position of the first token.
-        scale_embedding: whether embeddings are multiplied by sqrt(d_model) (3.4).
-        embedding_norm: a norm on the input of each stack.
-        target_vocab_size: of the target's own vocabulary; None: one vocabulary for both sides.
         tied: which of the three matrices (source and target embedding, output projection) are one: all of them (3.4),
             the two of the target, the two embeddings, or none.
         patch_size: side in pixels of the image patches that the encoder takes instead of tokens, each projected to
             d_model (Dosovitskiy et al. 2021, 3.1); None: tokens.
-        patch_rows: number of patches in a column of an image; see `core.images.patches` for their order.
         mask_id: token in place of those still to be predicted, of a conditional masked language model (Ghazvininejad et
             al. 2019): its decoder has no causal mask and predicts the token at each position, not the next one, and the
             length of the target is predicted from the source. None: an autoregressive model.
-        forced_first_id: first token of every translation, None: free.
         source_prefix, source_suffix: token ids put before every source and after its `</s>`.
-        source_end: whether `</s>` ends every source.
-        never_ids: ids that a search never generates, besides `pad_id` and `bos_id`.
         penalty_formula: length penalty of a hypothesis of l tokens, with exponent alpha: ((5 + l) / 6)^alpha as in the
             paper (6.1), or l^alpha.
         early_stopping: a search stops as soon as beam_size hypotheses have finished. If False, it goes on while the
@@ -85,36 +70,36 @@ class TransformerConfig:
     positions: Positions = "sinusoidal"
     neighbourhood: int | None = None  # r, positions that self-attention is restricted to (4); None: all
     max_positions: int = 1024  # rows of the learned table; other positions are unlimited
-    relative_buckets: int = 32
-    relative_max_distance: int = 128
+    relative_buckets: int = 32  # number of classes of distances that share a score; see `RelativePositions`
+    relative_max_distance: int = 128  # distance from which on all share the last class
     pad_id: int = 0
     bos_id: int = 1
     eos_id: int = 2
-    norm: NormPlace = "post"
+    norm: NormPlace = "post"  # LayerNorm after each residual connection (3.1), or on the input of each sub-layer
     norm_kind: NormKind = "layer"
-    final_norm: bool = False
-    norm_eps: float = 1e-5
+    final_norm: bool = False  # another norm after the last layer of each stack
+    norm_eps: float = 1e-5  # added to the variance by LayerNorm, to the mean square by RMSNorm
     activation: Activation = "relu"
     gated_feed_forward: bool = False
-    decoder_d_ff: int | None = None
+    decoder_d_ff: int | None = None  # of the decoder; None: d_ff
     attention_bias: bool = True
     feed_forward_bias: bool = True
     output_bias: bool = False
     position_order: PositionOrder = "interleaved"
-    position_exponent: PositionExponent = "i/n"
-    position_offset: int = 0
-    scale_embedding: bool = True
-    embedding_norm: bool = False
-    target_vocab_size: int | None = None
+    position_exponent: PositionExponent = "i/n"  # e in the frequency 10000^-e of pair i of n = d_model / 2
+    position_offset: int = 0  # sinusoidal position of the first token
+    scale_embedding: bool = True  # whether embeddings are multiplied by sqrt(d_model) (3.4)
+    embedding_norm: bool = False  # a norm on the input of each stack
+    target_vocab_size: int | None = None  # of the target's own vocabulary; None: one vocabulary for both sides
     tied: Tied = "all"
     patch_size: int | None = None
-    patch_rows: int = 1
+    patch_rows: int = 1  # number of patches in a column of an image; see `core.images.patches` for their order
     mask_id: int | None = None
-    forced_first_id: int | None = None
+    forced_first_id: int | None = None  # first token of every translation, None: free
     source_prefix: tuple[int, ...] = ()
     source_suffix: tuple[int, ...] = ()
-    source_end: bool = True
-    never_ids: tuple[int, ...] = ()
+    source_end: bool = True  # whether `</s>` ends every source
+    never_ids: tuple[int, ...] = ()  # ids that a search never generates, besides `pad_id` and `bos_id`
     penalty_formula: PenaltyFormula = "paper"
     early_stopping: bool = True
 

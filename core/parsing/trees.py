@@ -49,13 +49,12 @@ class Constituent:
     """A constituent and its span.
 
     Attributes:
-        depth: 0 for the root.
         start, end: first word, and the one after the last.
         opened, closed: positions of its brackets in the linearised tree.
     """
 
     label: str
-    depth: int
+    depth: int  # 0 for the root
     start: int
     end: int
     opened: int

@@ -49,17 +49,16 @@ def _documented(path: Path, code: str) -> Iterator[tuple[str, str]]:
     yield name, ast.get_docstring(module) or ""
     for node in module.body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
-            of_fields = described_fields(node, lines) if isinstance(node, ast.ClassDef) else ""
-            yield f"{name}.{node.name}", (ast.get_docstring(node) or "") + of_fields
+            yield f"{name}.{node.name}", with_fields(ast.get_docstring(node) or "", node, lines)
             for inner in node.body if isinstance(node, ast.ClassDef) else []:
                 if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_"):
                     yield f"{name}.{node.name}.{inner.name}", ast.get_docstring(inner) or ""
 
 
-def described_fields(node: ast.ClassDef, lines: Sequence[str]) -> str:
-    """Return the comments above and behind the fields of a class as a section of its docstring, "" without any."""
+def with_fields(docstring: str, node: ast.AST, lines: Sequence[str]) -> str:
+    """Return the docstring of a class with the comments above and behind its fields in its section of attributes."""
     described: list[str] = []
-    for field in node.body:
+    for field in node.body if isinstance(node, ast.ClassDef) else ():
         if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name):
             continue
         first = field.lineno - 1
@@ -70,7 +69,10 @@ def described_fields(node: ast.ClassDef, lines: Sequence[str]) -> str:
             comments.append(behind[1])
         if comments and not field.target.id.startswith("_"):
             described.append(f"    {field.target.id}: {' '.join(line[2:] for line in comments)}.")
-    return "\n".join(["\n\nAttributes:", *described]) if described else ""
+    if not described:
+        return docstring
+    before, section, after = docstring.partition("\nAttributes:\n")
+    return "\n".join([before + (section or "\n\nAttributes:\n") + described[0], *described[1:], after])
 
 
 class DescribedFields(Extension):
@@ -78,5 +80,5 @@ class DescribedFields(Extension):
 
     def on_class_instance(self, *, node: Any, cls: Class, agent: Any, **_: Any) -> None:
         """Add those of a class, if it has a docstring."""
-        if cls.docstring and isinstance(node, ast.ClassDef):
-            cls.docstring.value += described_fields(node, agent.code.splitlines())
+        if cls.docstring:
+            cls.docstring.value = with_fields(cls.docstring.value, node, agent.code.splitlines())

@@ -32,14 +32,12 @@ class ParallelText:
 
     Attributes:
         source, target: files of one side each, paired in order.
-        pairs: files with both sides, read after those; see `read_pairs`.
-        languages: of source and target, for files that name their sides by language.
     """
 
     source: Sequence[Path] = ()
     target: Sequence[Path] = ()
-    pairs: Sequence[Path] = ()
-    languages: tuple[str, str] | None = None
+    pairs: Sequence[Path] = ()  # files with both sides, read after those; see `read_pairs`
+    languages: tuple[str, str] | None = None  # of source and target, for files that name their sides by language
 
     @property
     def files(self) -> list[Path]:

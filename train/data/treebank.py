@@ -26,12 +26,11 @@ class Treebank:
     """A selection of the trees in some files.
 
     Attributes:
-        files: bracketed trees; plain, .gz, .xz, .bz2 or .zst.
         ids: a file with one id for each tree, such as the name of its document; without it, all trees are selected.
         first, last: range of the selected ids, both included, in alphabetical order.
     """
 
-    files: Sequence[Path]
+    files: Sequence[Path]  # bracketed trees; plain, .gz, .xz, .bz2 or .zst
     ids: Path | None = None
     first: str = ""
     last: str = ""

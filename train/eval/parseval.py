@@ -33,8 +33,6 @@ class TreeScore:
 
     Attributes:
         f1, precision, recall: of the labelled brackets of all sentences, in per cent.
-        exact: sentences with exactly the gold brackets, in per cent.
-        seconds: search time.
     """
 
     test_set: str
@@ -42,11 +40,11 @@ class TreeScore:
     f1: float
     precision: float
     recall: float
-    exact: float
+    exact: float  # sentences with exactly the gold brackets, in per cent
     evaluator: str
     beam_size: int
     length_penalty: float
-    seconds: float
+    seconds: float  # search time
     date: str
 
     def __str__(self) -> str:

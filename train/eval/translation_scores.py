@@ -52,8 +52,6 @@ class Score:
         bleu, chrf: cased sacreBLEU and chrF of the whole set, with their signatures.
         paper_bleu, lowercased_bleu: other variants of BLEU, to compare with papers; see `train.eval.bleu`.
         perplexity: per predicted piece, see `perplexity`; None for a model without causal mask, which has none.
-        beam_size: of the search; with `iterations`, the number of length candidates.
-        iterations: of mask-predict; None for a search for next tokens.
         seconds, tokens_per_second: of the search; tokens are pieces of the translations, `</s>` included.
     """
 
@@ -68,12 +66,12 @@ class Score:
     lowercased_bleu: float
     lowercased_bleu_signature: str
     perplexity: float | None
-    beam_size: int
+    beam_size: int  # of the search; with `iterations`, the number of length candidates
     length_penalty: float
     seconds: float
     tokens_per_second: float
     date: str
-    iterations: int | None = None
+    iterations: int | None = None  # of mask-predict; None for a search for next tokens
 
     def __str__(self) -> str:
         if self.iterations is None:

@@ -38,21 +38,16 @@ class Contrast:
     """One prediction of a translation, and the token it is compared with.
 
     Attributes:
-        position: of the predicted token, from 0.
-        source_ids: S token ids.
-        prefix_ids: T token ids fed to the decoder up to this position, `<s>` first: T is `position` + 1.
-        token: id of A.
-        against: id of B; None for log p(A) alone.
         source_tokens, prefix_tokens: the same S and T tokens as pieces.
         source, target: the texts, or token ids, that they are of.
     """
 
     translator: Translator
-    position: int
-    source_ids: tuple[int, ...]
-    prefix_ids: tuple[int, ...]
-    token: int
-    against: int | None
+    position: int  # of the predicted token, from 0
+    source_ids: tuple[int, ...]  # S token ids
+    prefix_ids: tuple[int, ...]  # T token ids fed to the decoder up to this position, `<s>` first: T is `position` + 1
+    token: int  # id of A
+    against: int | None  # id of B; None for log p(A) alone
     source_tokens: tuple[str, ...]
     prefix_tokens: tuple[str, ...]
     source: str

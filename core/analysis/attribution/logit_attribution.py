@@ -67,32 +67,24 @@ class LogitAttribution(PicturedResult):
     """Terms that sum to a logit, or to a difference of two, in nats.
 
     Attributes:
-        position: of the predicted token, from 0.
-        token: id whose logit is split.
         against: id of the token whose logit is subtracted; "mean" for the mean over the vocabulary; None for nothing.
-        logit: the same number from the model's own logits.
         token_embedding, position_embedding: terms of the fed token and of its position.
-        decoder_self: [L, H, T] by layer, head and attended prefix position; later positions are 0.
-        cross: [L, H, S] by layer, head and attended encoder position.
-        feed_forward: [L]
         biases: [L] of both attention sub-layers, the feed-forward network and the norms of a layer; of the first layer
             with that of a norm on the embedding, of the last with those of a final norm and of the logits.
-        key_tokens: the tokens that each kind attends to.
-        piece: piece of the vocabulary by its id.
     """
 
-    position: int
-    token: int
+    position: int  # of the predicted token, from 0
+    token: int  # id whose logit is split
     against: Against
-    logit: float
+    logit: float  # the same number from the model's own logits
     token_embedding: float
     position_embedding: float
-    decoder_self: Tensor
-    cross: Tensor
-    feed_forward: Tensor
+    decoder_self: Tensor  # [L, H, T] by layer, head and attended prefix position; later positions are 0
+    cross: Tensor  # [L, H, S] by layer, head and attended encoder position
+    feed_forward: Tensor  # [L]
     biases: Tensor
-    key_tokens: Mapping[str, Sequence[str]]
-    piece: Callable[[int], str]
+    key_tokens: Mapping[str, Sequence[str]]  # the tokens that each kind attends to
+    piece: Callable[[int], str]  # piece of the vocabulary by its id
 
     @property
     def total(self) -> float:

@@ -41,28 +41,21 @@ class LogitTrace:
     """The residual stream of a decoder on one sentence, with writes and norms in float64.
 
     Attributes:
-        explanation: tokens, log-probabilities and attention of the sentence.
         source_ids, fed_ids, predicted_ids: S, T and T token ids.
-        token_embedding: [T, D] embedding of the fed token, times sqrt(d_model).
-        position_embedding: [T, D] everything else that enters the first layer.
         stream: writes and norms in the order in which they act on the stream.
-        output_layer: has the matrix that reads logits from the last state.
-        output_bias: [V] bias of the logits, zeros if there is none.
-        logits: [T, V] logits of the model itself, in float32.
-        piece: piece of the target vocabulary by its id.
     """
 
-    explanation: Explanation
+    explanation: Explanation  # tokens, log-probabilities and attention of the sentence
     source_ids: tuple[int, ...]
     fed_ids: tuple[int, ...]
     predicted_ids: tuple[int, ...]
-    token_embedding: Tensor
-    position_embedding: Tensor
+    token_embedding: Tensor  # [T, D] embedding of the fed token, times sqrt(d_model)
+    position_embedding: Tensor  # [T, D] everything else that enters the first layer
     stream: tuple[AttentionWrite | FeedForwardWrite | FrozenNorm, ...]
-    output_layer: nn.Linear | nn.Embedding
-    output_bias: Tensor
-    logits: Tensor
-    piece: Callable[[int], str]
+    output_layer: nn.Linear | nn.Embedding  # has the matrix that reads logits from the last state
+    output_bias: Tensor  # [V] bias of the logits, zeros if there is none
+    logits: Tensor  # [T, V] logits of the model itself, in float32
+    piece: Callable[[int], str]  # piece of the target vocabulary by its id
 
     @property
     def num_layers(self) -> int:

@@ -13,15 +13,13 @@ class PairedDifference:
     """Mean difference of two measurements, example by example (Student 1908).
 
     Attributes:
-        mean: of the differences.
         low, high: 95 % confidence interval of the mean; infinite for one example.
-        p_value: of the two-sided paired t-test of no difference; 1 for one example.
     """
 
-    mean: float
+    mean: float  # of the differences
     low: float
     high: float
-    p_value: float
+    p_value: float  # of the two-sided paired t-test of no difference; 1 for one example
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> PairedDifference:

@@ -20,14 +20,12 @@ class StreamStep(NamedTuple):
     """A sub-layer that writes into a stream, or a norm that the stream passes.
 
     Attributes:
-        place: of the heads before W_O, of the network's output, or of the norm's input.
         part, layer: of a sub-layer; without meaning for a norm.
-        constant: [D] of a sub-layer, see `constant_outputs`; of a norm its bias.
     """
 
     module: MultiHeadAttention | FeedForward | Norm
-    place: str
-    constant: Tensor
+    place: str  # of the heads before W_O, of the network's output, or of the norm's input
+    constant: Tensor  # [D] of a sub-layer, see `constant_outputs`; of a norm its bias
     part: Part = "constant"
     layer: int | None = None
 

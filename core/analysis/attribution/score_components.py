@@ -89,24 +89,19 @@ class ScoreComponents(PicturedResult):
 
     Attributes:
         query, key: positions, from 0.
-        instead_of: position of the key that it is compared with; None: the mean over the visible keys.
         query_tokens, key_tokens: what each stack is fed.
-        visible: positions of the keys that the query may attend to.
-        terms: of each side, from the embedding upwards, constants last.
-        score: of the model itself, above what it is compared with.
-        weights: of the whole row, as the model computed them.
     """
 
     head: Head
     query: int
     key: int
-    instead_of: int | None
+    instead_of: int | None  # position of the key that it is compared with; None: the mean over the visible keys
     query_tokens: tuple[str, ...]
     key_tokens: tuple[str, ...]
-    visible: tuple[int, ...]
-    terms: Mapping[Side, tuple[ScoreTerm, ...]]
-    score: float
-    weights: tuple[float, ...]
+    visible: tuple[int, ...]  # positions of the keys that the query may attend to
+    terms: Mapping[Side, tuple[ScoreTerm, ...]]  # of each side, from the embedding upwards, constants last
+    score: float  # of the model itself, above what it is compared with
+    weights: tuple[float, ...]  # of the whole row, as the model computed them
 
     def total(self, side: Side) -> float:
         """Sum of the terms of a side."""

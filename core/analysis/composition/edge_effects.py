@@ -210,19 +210,16 @@ class EdgeFlow:
     """Inputs of a head, and the change that arrives through one edge.
 
     Attributes:
-        queries: [2, Q, d_k] before and after the change.
-        keys: [2, K, d_k]
         scores, weights: [2, Q, K] as the model computes them; scores are minus infinity where the mask hides a key.
         values: [K] length of the change of each value, relative to the value; 0 unless the edge leads to the values.
-        relative: [Q, K] part of the scores that belongs to distances; None without relative positions.
     """
 
-    queries: Tensor
-    keys: Tensor
+    queries: Tensor  # [2, Q, d_k] before and after the change
+    keys: Tensor  # [2, K, d_k]
     scores: Tensor
     weights: Tensor
     values: Tensor
-    relative: Tensor | None
+    relative: Tensor | None  # [Q, K] part of the scores that belongs to distances; None without relative positions
 
     def products(self, moment: int, query: int, key: int) -> ScoreProducts:
         """Products behind the score of two tokens: 0 before the change, 1 after."""

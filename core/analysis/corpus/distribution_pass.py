@@ -111,13 +111,12 @@ class CountedSentence:
 
     Attributes:
         query_numbers, key_numbers: of the tokens of the rows that count, and of the keys that they see.
-        keys: [K] whether any of these rows sees the key.
     """
 
     pairs: _TextPairs
     query_numbers: Tensor
     key_numbers: Tensor
-    keys: Tensor
+    keys: Tensor  # [K] whether any of these rows sees the key
 
 
 class DistributionPass:

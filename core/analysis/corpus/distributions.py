@@ -38,26 +38,20 @@ class DistributionTable:
     """Distributions of all heads, in the order of the index's cards: N heads, n sampled sentences.
 
     Attributes:
-        sentences: [n] of the sample, in the order of `CorpusIndex.sentences`.
-        strengths: [N, n] of the strongest pair of each; 0 where a head has no row that counts.
         queries, keys: [N, n] positions of this pair.
-        weights: [N, WEIGHT_BINS] number of sentences by their strongest weight.
-        distances: [N, len(DISTANCES)] share of the weight; what lacks to 1 is on special tokens.
-        diagonal: the same, against the diagonal; 0 in self-attention.
         token_ids: [N, 2, 2, TOP_TOKENS] of the top tokens, by `TOKEN_SIDES` and `TOKEN_MEASURES`; -1 where there are
             fewer.
-        token_values: their mean weight or strength.
     """
 
-    sentences: NDArray[np.uint16]
-    strengths: NDArray[np.float32]
+    sentences: NDArray[np.uint16]  # [n] of the sample, in the order of `CorpusIndex.sentences`
+    strengths: NDArray[np.float32]  # [N, n] of the strongest pair of each; 0 where a head has no row that counts
     queries: NDArray[np.uint16]
     keys: NDArray[np.uint16]
-    weights: NDArray[np.uint32]
-    distances: NDArray[np.float32]
-    diagonal: NDArray[np.float32]
+    weights: NDArray[np.uint32]  # [N, WEIGHT_BINS] number of sentences by their strongest weight
+    distances: NDArray[np.float32]  # [N, len(DISTANCES)] share of the weight; what lacks to 1 is on special tokens
+    diagonal: NDArray[np.float32]  # the same, against the diagonal; 0 in self-attention
     token_ids: NDArray[np.int32]
-    token_values: NDArray[np.float32]
+    token_values: NDArray[np.float32]  # their mean weight or strength
 
     def decile(self, row: int, decile: int) -> list[int]:
         """Places in the sample of the examples of a head's decile, from 1, the weakest; strongest first, evenly taken.

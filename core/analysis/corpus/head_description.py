@@ -44,17 +44,11 @@ LABELS = {  # behaviours that describe a head, each with the label whose short n
 
 
 class Description(NamedTuple):
-    """What a head does most.
+    """What a head does most."""
 
-    Attributes:
-        behaviour: a key of `BEHAVIOURS`.
-        share: of the weight, the tokens or the words, as the behaviour is defined.
-        chance: the largest share of a head with random weights.
-    """
-
-    behaviour: str
-    share: float
-    chance: float
+    behaviour: str  # a key of `BEHAVIOURS`
+    share: float  # of the weight, the tokens or the words, as the behaviour is defined
+    chance: float  # the largest share of a head with random weights
 
     @property
     def above(self) -> float:

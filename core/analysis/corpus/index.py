@@ -40,23 +40,17 @@ class CorpusFacts:
     """Origin of an index.
 
     Attributes:
-        checkpoint: name of the checkpoint's file.
-        digest: its SHA-256 in hexadecimal.
-        corpus: name of the sentences.
         licence, attribution: of the sentences; "" if not stated.
-        translations: `given`, or the beam size of the search.
-        num_sentences: that were read.
-        num_tokens: predicted tokens of their translations.
     """
 
-    checkpoint: str
-    digest: str
-    corpus: str
+    checkpoint: str  # name of the checkpoint's file
+    digest: str  # its SHA-256 in hexadecimal
+    corpus: str  # name of the sentences
     licence: str = ""
     attribution: str = ""
-    translations: str = "1"
-    num_sentences: int = 0
-    num_tokens: int = 0
+    translations: str = "1"  # `given`, or the beam size of the search
+    num_sentences: int = 0  # that were read
+    num_tokens: int = 0  # predicted tokens of their translations
 
 
 class IndexedSentence(NamedTuple):
@@ -90,17 +84,14 @@ class HeadTable:
     """Examples of all heads, in the order of the index's cards: N heads, P places, k examples.
 
     Attributes:
-        strengths: [N, P, k], strongest first; 0 where there are fewer.
-        sentences: [N, P, k] from 0, in the order of `CorpusIndex.sentences`.
         queries, keys: [N, P, k] positions from 0.
-        quantiles: [N, len(QUANTILES)] over all rows of their strongest key.
     """
 
-    strengths: Floats
-    sentences: Numbers
+    strengths: Floats  # [N, P, k], strongest first; 0 where there are fewer
+    sentences: Numbers  # [N, P, k] from 0, in the order of `CorpusIndex.sentences`
     queries: Numbers
     keys: Numbers
-    quantiles: Floats
+    quantiles: Floats  # [N, len(QUANTILES)] over all rows of their strongest key
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,17 +99,14 @@ class NeuronTable:
     """Examples of the neurons of one stack: L layers, F neurons each, k examples.
 
     Attributes:
-        activations: [L, F, k], highest first; 0 where there are fewer.
         sentences, positions: [L, F, k]
-        quantiles: [L, F, len(QUANTILES)] over all tokens.
-        active: [L, F] share of tokens with a positive activation.
     """
 
-    activations: Floats
+    activations: Floats  # [L, F, k], highest first; 0 where there are fewer
     sentences: Numbers
     positions: Numbers
-    quantiles: Floats
-    active: Floats
+    quantiles: Floats  # [L, F, len(QUANTILES)] over all tokens
+    active: Floats  # [L, F] share of tokens with a positive activation
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,14 +37,12 @@ class WordPair:
     """Two words that one kind of attention links.
 
     Attributes:
-        rows: positions of the query's rows in the maps of this kind.
-        keys: positions of the key's columns.
         query, key: the two words.
     """
 
     kind: Kind
-    rows: range
-    keys: range
+    rows: range  # positions of the query's rows in the maps of this kind
+    keys: range  # positions of the key's columns
     query: PlacedWord
     key: PlacedWord
 

@@ -50,31 +50,23 @@ class PairRuns:
     """The runs of a clean (row 0) and of a corrupted source with one target prefix.
 
     Attributes:
-        texts: both sources.
-        source_ids: [2, S]
-        fed: [1, T] tokens fed to the decoder; the last one predicts the token.
         token, against: ids of A and B.
-        outputs: [2, S or T, D] output of each component of each layer.
         heads: [2, S or T, H, d_v] outputs of the heads of each attention layer, before the output matrix.
-        entered: [2, S or T, D] input of the first layer of each side.
-        masks: [1, 1 or H, ...] by kind, as `MultiHeadAttention.forward` takes them.
-        memory: [2, S, D] output of the encoder.
-        logits: [2, V] of the next token.
     """
 
     translator: Translator
-    texts: tuple[str, str]
-    source_ids: Tensor
-    fed: Tensor
+    texts: tuple[str, str]  # both sources
+    source_ids: Tensor  # [2, S]
+    fed: Tensor  # [1, T] tokens fed to the decoder; the last one predicts the token
     token: int
     against: int
     metric: Metric
-    outputs: dict[tuple[Component, int], Tensor]
+    outputs: dict[tuple[Component, int], Tensor]  # [2, S or T, D] output of each component of each layer
     heads: dict[tuple[Kind, int], Tensor]
-    entered: dict[Stack, Tensor]
-    masks: dict[Kind, Tensor]
-    memory: Tensor
-    logits: Tensor
+    entered: dict[Stack, Tensor]  # [2, S or T, D] input of the first layer of each side
+    masks: dict[Kind, Tensor]  # [1, 1 or H, ...] by kind, as `MultiHeadAttention.forward` takes them
+    memory: Tensor  # [2, S, D] output of the encoder
+    logits: Tensor  # [2, V] of the next token
 
     @property
     def clean(self) -> float:

@@ -39,12 +39,11 @@ class Effects:
 
     Attributes:
         clean, corrupted: metric without a patch.
-        values: metric with one, of any shape; NaN where not measured yet.
     """
 
     clean: float
     corrupted: float
-    values: Tensor
+    values: Tensor  # metric with one, of any shape; NaN where not measured yet
 
     @property
     def recovered(self) -> Tensor:

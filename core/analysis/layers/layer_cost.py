@@ -33,21 +33,17 @@ class Cost:
     """Measurement of one layer.
 
     Attributes:
-        layer: a key of `LAYER_TYPES`.
         n, d, k, r: see `Sizes`; k is None without a kernel, r without a neighbourhood.
-        operations: number of multiplications by the formula, not measured.
-        seconds: of the fastest pass.
-        peak_bytes: peak memory allocated during a pass, without input and parameters.
     """
 
-    layer: str
+    layer: str  # a key of `LAYER_TYPES`
     n: int
     d: int
     k: int | None
     r: int | None
-    operations: int
-    seconds: float
-    peak_bytes: int
+    operations: int  # number of multiplications by the formula, not measured
+    seconds: float  # of the fastest pass
+    peak_bytes: int  # peak memory allocated during a pass, without input and parameters
 
 
 VALUES: Mapping[Quantity, tuple[str, Callable[[Cost], float]]] = {  # with their units

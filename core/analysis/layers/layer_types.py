@@ -116,16 +116,13 @@ class LayerType:
     """A row of Table 1.
 
     Attributes:
-        name: display name.
         complexity, sequential, path: the three columns as in the paper.
         bound, sequential_bound, path_bound: the expressions inside O(), as numbers.
         operations: number of multiplications (each with an addition) of one layer, including the constant factors that
             `bound` omits.
-        build: the layer at a depth of a stack, counted from 0.
-        causal: whether positions depend on earlier positions only.
     """
 
-    name: str
+    name: str  # display name
     complexity: str
     sequential: str
     path: Callable[[bool], str]
@@ -133,8 +130,8 @@ class LayerType:
     sequential_bound: Callable[[Sizes], float]
     path_bound: Callable[[Sizes], float]
     operations: Callable[[Sizes], int]
-    build: Callable[[Sizes, int], SequenceLayer]
-    causal: bool = False
+    build: Callable[[Sizes, int], SequenceLayer]  # the layer at a depth of a stack, counted from 0
+    causal: bool = False  # whether positions depend on earlier positions only
 
     def depends_on(self, size: Literal["k", "r"]) -> bool:
         """Whether the layer has a kernel of k positions, or a neighbourhood of r."""

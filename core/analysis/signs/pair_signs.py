@@ -79,16 +79,13 @@ class ForcedPair:
 
     Attributes:
         source, target: their texts.
-        log_probs: of the T tokens of the translation, in nats.
-        without_source: the same given `</s>` alone.
-        num_forced: tokens at the start that are no predictions.
     """
 
     source_tokens: tuple[str, ...]
     tokens: tuple[str, ...]
-    log_probs: tuple[float, ...]
-    without_source: tuple[float, ...]
-    num_forced: int = 0
+    log_probs: tuple[float, ...]  # of the T tokens of the translation, in nats
+    without_source: tuple[float, ...]  # the same given `</s>` alone
+    num_forced: int = 0  # tokens at the start that are no predictions
     source: str = ""
     target: str = ""
 

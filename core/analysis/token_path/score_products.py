@@ -30,8 +30,6 @@ class ScoreProducts:
 
     Attributes:
         query, key: [d_k] float64.
-        own_score: score that the model computed; minus infinity where the mask hides the key.
-        weight: attention weight that the model computed.
         relative: score of the distance, in self-attention of a model with relative positions; else None.
 
     Raises:
@@ -40,8 +38,8 @@ class ScoreProducts:
 
     query: Tensor
     key: Tensor
-    own_score: float
-    weight: float
+    own_score: float  # score that the model computed; minus infinity where the mask hides the key
+    weight: float  # attention weight that the model computed
     relative: float | None = None
 
     def __post_init__(self) -> None:

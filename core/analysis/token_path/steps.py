@@ -48,24 +48,19 @@ class NormSteps:
     gain * (x - mean) / sqrt(variance + epsilon) + bias; of RMSNorm gain * x / sqrt(mean square + epsilon).
 
     Attributes:
-        kind: which of the two.
-        x: [D] input.
         mean, variance: of the D numbers of the input; in an RMSNorm 0 and their mean square.
-        epsilon: added to the variance.
-        normalised: [D] with mean 0 and variance 1; in an RMSNorm with mean square 1.
         gain, bias: [D] parameters; the bias of an RMSNorm is 0.
-        output: [D]
     """
 
-    kind: NormKind
-    x: Tensor
+    kind: NormKind  # which of the two
+    x: Tensor  # [D] input
     mean: float
     variance: float
-    epsilon: float
-    normalised: Tensor
+    epsilon: float  # added to the variance
+    normalised: Tensor  # [D] with mean 0 and variance 1; in an RMSNorm with mean square 1
     gain: Tensor
     bias: Tensor
-    output: Tensor
+    output: Tensor  # [D]
 
 
 @dataclass(frozen=True)
@@ -73,47 +68,29 @@ class AttentionSteps:
     """One head of an attention sub-layer, for one query (3.2.1, 3.2.2).
 
     Attributes:
-        kind: which of the three uses of attention (3.2.3).
-        head: counted from 0.
-        x: [D] input of the query.
-        query: [d_k] x W_Q + b_Q.
-        keys: [K, d_k]
-        products: [K, d_k] query_i * key_i; a row sums to q . k.
-        relative: [K] scores of the distances, of a model with relative positions; None of others.
-        scores: [K] q . k / sqrt(d_k), plus `relative`, before the mask.
-        allowed: [K] boolean; False where the mask sets the score to minus infinity.
-        exponentials: [K] exp(score - largest allowed score), 0 where masked.
-        weights: [K] exponentials divided by their sum.
-        gradients: [K] weight * (1 - weight), the derivative of a weight by its own score.
-        undivided: [K] q . k, plus `relative`: the scores without the division by sqrt(d_k), before the mask.
         undivided_weights, undivided_gradients: [K] those that they would have; the model computes none of these.
-        values: [K, d_v]
-        weighted: [K, d_v] weight * value.
-        head_output: [d_v] sum of `weighted` over the keys.
-        heads: [H, d_v] the same of all heads.
-        output: [D] Concat(heads) W_O + b_O.
     """
 
-    kind: Kind
-    head: int
-    x: Tensor
-    query: Tensor
-    keys: Tensor
-    products: Tensor
-    relative: Tensor | None
-    scores: Tensor
-    allowed: Tensor
-    exponentials: Tensor
-    weights: Tensor
-    gradients: Tensor
-    undivided: Tensor
+    kind: Kind  # which of the three uses of attention (3.2.3)
+    head: int  # counted from 0
+    x: Tensor  # [D] input of the query
+    query: Tensor  # [d_k] x W_Q + b_Q
+    keys: Tensor  # [K, d_k]
+    products: Tensor  # [K, d_k] query_i * key_i; a row sums to q . k
+    relative: Tensor | None  # [K] scores of the distances, of a model with relative positions; None of others
+    scores: Tensor  # [K] q . k / sqrt(d_k), plus `relative`, before the mask
+    allowed: Tensor  # [K] boolean; False where the mask sets the score to minus infinity
+    exponentials: Tensor  # [K] exp(score - largest allowed score), 0 where masked
+    weights: Tensor  # [K] exponentials divided by their sum
+    gradients: Tensor  # [K] weight * (1 - weight), the derivative of a weight by its own score
+    undivided: Tensor  # [K] q . k, plus `relative`: the scores without the division by sqrt(d_k), before the mask
     undivided_weights: Tensor
     undivided_gradients: Tensor
-    values: Tensor
-    weighted: Tensor
-    head_output: Tensor
-    heads: Tensor
-    output: Tensor
+    values: Tensor  # [K, d_v]
+    weighted: Tensor  # [K, d_v] weight * value
+    head_output: Tensor  # [d_v] sum of `weighted` over the keys
+    heads: Tensor  # [H, d_v] the same of all heads
+    output: Tensor  # [D] Concat(heads) W_O + b_O
 
 
 @dataclass(frozen=True)

@@ -35,42 +35,29 @@ class TrainingStep(PicturedResult):
     """One step of training on a pair. Of T predicted tokens, `</s>` last; log-probabilities are in nats.
 
     Attributes:
-        position: of `label`.
-        step: its number, counted from 1.
         fed_tokens, predicted_tokens: [T] what goes in and what is to come out; the source is in `source_tokens`.
-        num_forced: tokens at the start that the model is given, which are in no loss.
-        mask: [T, T] boolean, True where a position may attend to another.
-        label_nll: [T] -log p of each label; `uniform_nll`: [T] mean of -log p over the vocabulary.
-        losses: [T] their mix by the smoothing; 0 for forced tokens.
-        label: of one position.
-        weight: the followed weight with its gradient.
-        rate: learning rate of the step.
-        adam: the step of Adam for the weight: scalars.
         log_probs, log_probs_after: [T] of the labels before and after the step of all weights.
-        loss_after: the loss after it.
-        gap: largest difference between `log_probs` and those of the model itself, in float32.
-        part: of which `table` is by default.
     """
 
-    position: int
-    step: int
+    position: int  # of `label`
+    step: int  # its number, counted from 1
     source_tokens: tuple[str, ...]
     fed_tokens: tuple[str, ...]
     predicted_tokens: tuple[str, ...]
-    num_forced: int
-    mask: Tensor
-    label_nll: tuple[float, ...]
+    num_forced: int  # tokens at the start that the model is given, which are in no loss
+    mask: Tensor  # [T, T] boolean, True where a position may attend to another
+    label_nll: tuple[float, ...]  # [T] -log p of each label; `uniform_nll`: [T] mean of -log p over the vocabulary
     uniform_nll: tuple[float, ...]
-    losses: tuple[float, ...]
-    label: SmoothedLabel
-    weight: WeightGradient
-    rate: float
-    adam: AdamNumbers
+    losses: tuple[float, ...]  # [T] their mix by the smoothing; 0 for forced tokens
+    label: SmoothedLabel  # of one position
+    weight: WeightGradient  # the followed weight with its gradient
+    rate: float  # learning rate of the step
+    adam: AdamNumbers  # the step of Adam for the weight: scalars
     log_probs: tuple[float, ...]
     log_probs_after: tuple[float, ...]
-    loss_after: float
-    gap: float
-    part: Part = "tokens"
+    loss_after: float  # the loss after it
+    gap: float  # largest difference between `log_probs` and those of the model itself, in float32
+    part: Part = "tokens"  # of which `table` is by default
 
     @property
     def num_losses(self) -> int:

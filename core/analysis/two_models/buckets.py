@@ -24,14 +24,13 @@ class Bucket:
     Attributes:
         least, most: of the words in their sources, or of their occurrences in the references; `most` is None in the
             last bucket.
-        count: of the sentences, or of the words of the references, each counted as often as it occurs.
         first, second: from 0 to 100; of sentences chrF of them all, of words the F-measure: the harmonic mean of the
             share of the references' words that a model has, and of the share of its words that the references have.
     """
 
     least: int
     most: int | None
-    count: int
+    count: int  # of the sentences, or of the words of the references, each counted as often as it occurs
     first: float
     second: float
 

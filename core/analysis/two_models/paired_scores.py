@@ -31,20 +31,17 @@ class PairedScore:
     """One metric on a test set.
 
     Attributes:
-        metric: "BLEU" or "chrF2", from 0 to 100.
         first, second: the score of each model.
         first_interval, second_interval: half the width of the 95 % interval of each.
-        p_value: the probability of a difference as large if both models were alike; 1 if the scores are equal.
-        signature: sacreBLEU's.
     """
 
-    metric: str
+    metric: str  # "BLEU" or "chrF2", from 0 to 100
     first: float
     second: float
     first_interval: float
     second_interval: float
-    p_value: float
-    signature: str
+    p_value: float  # the probability of a difference as large if both models were alike; 1 if the scores are equal
+    signature: str  # sacreBLEU's
 
 
 def paired_scores(

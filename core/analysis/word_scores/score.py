@@ -125,17 +125,14 @@ class SignedSentences(PicturedResult):
     """Sentences with the signs of a bad translation.
 
     Attributes:
-        lines: in the order of the signs.
-        by: the sign that they are sorted by, if it is one.
-        thresholds: from which they fire.
         digest, app: as of `ScoredWords`.
     """
 
-    lines: Sequence[SignedLine]
-    thresholds: SignThresholds
+    lines: Sequence[SignedLine]  # in the order of the signs
+    thresholds: SignThresholds  # from which they fire
     digest: str
     app: str
-    by: SignName | None = None
+    by: SignName | None = None  # the sign that they are sorted by, if it is one
 
     def table(self) -> Columns:
         """A row for each sentence: the signs that fire, their words, all values, and a link that marks the words."""
