@@ -37,19 +37,7 @@ EMPTY = "an empty page"
 QUIET = 2_000  # milliseconds without a change, after which a page is finished
 LONGEST, GROWN = 120, 15  # seconds to wait for a page, and for one that grows
 WEATHER = (
-    "snow",
-    "rain",
-    "wind",
-    "ice",
-    "sun",
-    "work",
-    "food",
-    "noise",
-    "light",
-    "water",
-    "wood",
-    "money",
-    "time",
+    *("snow", "rain", "wind", "ice", "sun", "work", "food", "noise", "light", "water", "wood", "money", "time"),
     "news",
 )
 # Runs in the page from its beginning: notes when the first picture is there, and when pictures have changed last.

@@ -48,16 +48,8 @@ def prepare(folder: Path, pairs: int) -> tuple[float, float]:
     """Prepare a text of this many pairs; return peak resident memory in GB, and seconds."""
     source, target = write_synthetic(folder, "train", pairs, seed=1)
     valid_source, valid_target = write_synthetic(folder, "valid", 1_000, seed=2)
-    text = [
-        "--source",
-        str(source),
-        "--target",
-        str(target),
-        "--valid-source",
-        str(valid_source),
-        "--valid-target",
-        str(valid_target),
-    ]
+    text = ["--source", str(source), "--target", str(target)]
+    text += ["--valid-source", str(valid_source), "--valid-target", str(valid_target)]
     filters = ["--max-words", "100", "--max-ratio", "3", "--no-identical", "--no-duplicates"]
     began = time.monotonic()
     process = subprocess.Popen(

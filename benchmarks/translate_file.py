@@ -36,19 +36,8 @@ def seconds(side: str, checkpoint: Path, source: Path, output: Path) -> float:
     """Translate once and return the seconds it took."""
     arguments, threads = SIDES[side]
     output.unlink(missing_ok=True)
-    command = [
-        sys.executable,
-        "-m",
-        "core",
-        "translate",
-        "--checkpoint",
-        checkpoint,
-        "--input",
-        source,
-        "--output",
-        output,
-        *arguments,
-    ]
+    files = "--checkpoint", checkpoint, "--input", source, "--output", output
+    command = [sys.executable, "-m", "core", "translate", *files, *arguments]
     began = time.perf_counter()
     subprocess.run(command, check=True, env={**os.environ, "OMP_NUM_THREADS": str(threads)}, stderr=subprocess.DEVNULL)
     return time.perf_counter() - began

@@ -100,7 +100,7 @@ def no_flush() -> Iterator[None]:
 def short_measurements() -> Iterator[None]:
     """Call each product three times: which one is fastest matters to no test, and each must give the same."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.inference.measured_choice.MEASURED_SECONDS", 0)
+        patch.setattr("core.inference.cpu_products.MEASURED_SECONDS", 0)
         yield
 
 

@@ -38,7 +38,7 @@ def test_these_are_all_the_pages_and_frames() -> None:
     assert pages == {"core/files/web_page.py", views, "web/page.html"}
     frames = modules_with(r"<iframe|srcdoc|\biframe\(|components\.html\(|createelement\(.iframe")
     assert frames == {"core/files/web_page.py", "viz_app/views/heads/grid/bertviz_view.py"}
-    framed = {"core/analysis/pictures_page.py", "core/export/html_page.py"}
+    framed = {"core/analysis/pictures_data.py", "core/export/html_page.py"}
     assert modules_with(r"web_page import .*\bframed\b") == framed
 
 

@@ -18,15 +18,14 @@ from core.model import Transformer
 from core.model.config import TransformerConfig
 from core.model.schedule import WARMUP_SHARE
 from train import distributed
-from train.data.batches import Batches, Group
-from train.data.prefetch import Prefetched
+from train.data.batches import Batches, Group, Prefetched
 from train.data.prepared_corpus import Corpus
 from train.distributed import World
 from train.precision import measure_precisions, resolve_precision
 from train.recipe import Recipe
 from train.runs.checkpointing import Saver, autocast
-from train.runs.hardware import hardware
 from train.runs.log_writer import Log, NotFiniteError
+from train.runs.provenance import hardware
 from train.runs.run_folder import RunFolder
 from train.runs.run_record import RunSettings
 from train.runs.stop_signals import StopRequest

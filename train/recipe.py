@@ -108,15 +108,8 @@ RANGES: dict[str, NumberRange] = {name: notes[1] for name, notes in _NOTES.items
 
 # Fields that may change when a run is resumed: they decide when it ends and is saved, not the result of a step.
 CHANGEABLE = (
-    "steps",
-    "minutes",
-    "cooldown",
-    "cooldown_minutes",
-    "snapshot_every",
-    "snapshot_minutes",
-    "keep_snapshots",
-    "history",
-    "patience",
+    *("steps", "minutes", "cooldown", "cooldown_minutes"),
+    *("snapshot_every", "snapshot_minutes", "keep_snapshots", "history", "patience"),
 )
 
 _PAPER = Recipe()

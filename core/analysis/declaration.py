@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol, Union, cast, get_args, get_origin, ge
 
 from core.analysis.csv_output import write_csv
 from core.analysis.pictures import Picture
-from core.analysis.pictures_page import PicturePage
+from core.analysis.pictures_data import PicturePage
 from core.analysis.recorded_call import Call
 from core.analysis.subject import EXPLAINED, SENTENCE, Sentence, Subject, explained, piece_id
 from core.files.console import show

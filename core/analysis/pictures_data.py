@@ -2,9 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from core.analysis.pictures import Bars, Cell, Curve, Curves, Dots, Grid, Picture, Series
+from core.files.web_page import framed, web_page
 from core.text.phrases import Number, Phrase, marked, numbers
 from core.trace import Head
 
@@ -196,3 +199,24 @@ def _marks(picture: Picture) -> Sequence[Sequence[Cell | Head | None]]:
             return []
         case Grid():
             return [cells for _, cells in picture.rows]
+
+
+_SCRIPT = Path(__file__).parents[1] / "drawing" / "pictures_page.js"
+_HEIGHT = 420  # pixels of the frame in a notebook
+
+
+@dataclass(frozen=True)
+class PicturePage:
+    """An answer and its pictures; a notebook shows it by itself."""
+
+    answer: str
+    pictures: Sequence[Picture]
+
+    def html(self) -> str:
+        """A web page that works offline."""
+        return web_page(
+            self.answer, _SCRIPT, {"answer": self.answer, "pictures": [picture_data(each) for each in self.pictures]}
+        )
+
+    def _repr_html_(self) -> str:
+        return framed(self.html(), self.answer, _HEIGHT)

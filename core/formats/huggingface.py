@@ -21,20 +21,8 @@ from core.text.tokenizer import Tokenizer
 
 # Fields that change the computation of layers, embeddings and output projection; the defaults are the paper's.
 ARCHITECTURE = (
-    "norm",
-    "norm_kind",
-    "final_norm",
-    "norm_eps",
-    "activation",
-    "gated_feed_forward",
-    "attention_bias",
-    "feed_forward_bias",
-    "output_bias",
-    "embedding_norm",
-    "decoder_d_ff",
-    "target_vocab_size",
-    "tied",
-    "patch_size",
+    *("norm", "norm_kind", "final_norm", "norm_eps", "activation", "gated_feed_forward", "attention_bias"),
+    *("feed_forward_bias", "output_bias", "embedding_norm", "decoder_d_ff", "target_vocab_size", "tied", "patch_size"),
     "mask_id",
 )
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in order of preference

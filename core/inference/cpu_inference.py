@@ -26,13 +26,14 @@ from core.inference.cpu_products import (
     HalfPackedLinear,
     Int8Linear,
     PackedLinear,
+    choose,
     has_bfloat16,
     has_half,
     has_int8,
     has_packed,
+    measure,
 )
 from core.inference.device import Precision
-from core.inference.measured_choice import choose, measure
 from core.inference.packed_layers import (
     MOST_FEW_ROWS,
     LazyProduct,

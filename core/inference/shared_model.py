@@ -7,10 +7,10 @@ modules of `core.model`.
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from typing import get_args
+from typing import Any, get_args
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
@@ -19,15 +19,53 @@ from core.decoding import ChainLogits, Length, MaskedLogits, NextLogits, NonFini
 from core.decoding.cache import cached_decoder, chain_decoder
 from core.decoding.limits import batches_by_length
 from core.decoding.text_codec import DecoderPass, PassIds
+from core.files.budget import pass_bytes
 from core.files.number_range import NumberRange
 from core.files.process_memory import PROCESS
 from core.inference.cpu_inference import PackedTransformer, packable
 from core.inference.cpu_products import onednn_products
 from core.inference.device import Precision
 from core.inference.fair_lock import FairLock
-from core.inference.reserved_passes import reserved_passes
 from core.model import MAX_LENGTH_DIFFERENCE, PAD_PIXEL, Transformer
+from core.model.pass_size import numbers_per_token
 from core.trace import explicit_attention
+
+
+@contextmanager
+def reserved_passes(model: Transformer) -> Generator[None]:
+    """Reserve the memory of passes inside the block, that of the largest one, until its end.
+
+    Raises:
+        NoRoomError: in a pass, if the process may not have as much.
+    """
+    config, taken = model.config, {"encoder": 0, "decoder": 0}
+    layers = config.num_encoder_layers + config.num_decoder_layers
+    encoder_heads = config.num_encoder_layers * config.encoder_heads.num_heads
+    decoder_heads = config.num_decoder_layers * config.decoder_heads.num_heads
+    with PROCESS.reserved() as reserve:
+
+        def note(stack: str, states: Tensor, pairs: int, numbers: int) -> None:
+            size = pass_bytes(pairs, numbers, states.size(0), 1 if torch.is_grad_enabled() else layers)
+            if size > taken[stack]:
+                taken[stack] = size
+                reserve(sum(taken.values()))
+
+        def before_encoder(_module: nn.Module, arguments: tuple[Any, ...]) -> None:
+            states: Tensor = arguments[0]
+            note("encoder", states, encoder_heads * states.size(1) ** 2, 0)
+
+        def before_decoder(_module: nn.Module, arguments: tuple[Any, ...]) -> None:
+            states, memory = arguments[:2]
+            length, keys = states.size(1), memory.size(1)
+            numbers = numbers_per_token(config) * max(length, keys)
+            note("decoder", states, decoder_heads * length * (length + keys), numbers)
+
+        with (
+            model.encoder.register_forward_pre_hook(before_encoder),
+            model.decoder.register_forward_pre_hook(before_decoder),
+        ):
+            yield
+
 
 SCORED_TOKENS = 4096  # tokens a side of a batch of given targets, padding included
 CHUNK_LOGITS = 2**23  # in memory at once for `log_probs`: 32 MiB

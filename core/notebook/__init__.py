@@ -14,8 +14,7 @@ each is in docs/notebooks/index.md.
 
 try:
     from core.notebook.head_view import HeadView
-    from core.notebook.hypothesis_view import HypothesisView
-    from core.notebook.translator_view import TranslatorView
+    from core.notebook.hypothesis_view import HypothesisView, TranslatorView
 except ModuleNotFoundError as error:
     raise ImportError(
         f"show() needs the package {error.name}, which is not installed: run pip install {error.name}, and "

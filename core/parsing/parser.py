@@ -15,8 +15,7 @@ from torch import Tensor
 from core.decoding import Hypothesis, NextLogits, Progress, SearchOptions, beam_search, beam_steps, run_search
 from core.decoding.text_codec import PassIds
 from core.files.tabular import Tabular
-from core.parsing.treebank_words import escape_brackets, treebank_words
-from core.parsing.trees import Tree, constituents, restore, tag_of
+from core.parsing.trees import Tree, constituents, escape_brackets, restore, tag_of, treebank_words
 from core.results import Translation
 from core.text.sentences import naming_sentence
 from core.text.tokenizer import SPACE_MARK, Tokenizer

@@ -21,7 +21,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from core.analysis.predicted_position import check_position
+from core.analysis.subject import check_position
 from core.decoding import NonFiniteError
 from core.inference.cpu_products import onednn_products
 from core.model import Transformer

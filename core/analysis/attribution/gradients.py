@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.attribution.rollout import RolledMaps, row_shares
-from core.analysis.predicted_position import check_position
+from core.analysis.subject import check_position
 from core.capture import AttentionMap
 from core.decoding import NonFiniteError
 from core.trace import Head, Kind, attention_place, places, record

@@ -35,8 +35,7 @@ from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWri
 from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, option
 from core.analysis.linear_norm import FrozenNorm
 from core.analysis.pictures import Bars, Cell, Grid, Series, effect_cells, effect_ends, effect_limit
-from core.analysis.predicted_position import check_position
-from core.analysis.subject import Sentence, piece_id, predicted_position
+from core.analysis.subject import Sentence, check_position, piece_id, predicted_position
 from core.analysis.tokens.words import readable, readable_all
 from core.files.number_range import COUNTED_FROM_1
 from core.results import Explanation

@@ -11,7 +11,7 @@ from core.analysis.composition.edges import Node, place_of, sender_side
 from core.analysis.interventions.continued_runs import head_matrix
 from core.analysis.interventions.pair_runs import Metric, PairRuns
 from core.analysis.interventions.recorded_runs import check_sources, recorded_passes
-from core.analysis.predicted_position import check_position
+from core.analysis.subject import check_position
 from core.model import Transformer
 from core.translator import Translator
 

@@ -17,17 +17,8 @@ from core.trace import Head, Stack
 CORPUS_COMMAND = ("python", "-m", "core", "corpus")
 QUANTILES = (0.5, 0.9, 0.99, 0.999)
 PLACES = (
-    "any",
-    "elsewhere",
-    "previous",
-    "same_position",
-    "following",
-    "same_token",
-    "sink_start",
-    "sink_end",
-    "sink_punctuation",
-    "copies",
-    "translates",
+    *("any", "elsewhere", "previous", "same_position", "following", "same_token"),
+    *("sink_start", "sink_end", "sink_punctuation", "copies", "translates"),
 )
 """Place of the key of an example, named after the measures of `ScoreCard`, see `corpus.strength`."""
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.corpus.distribution_arrays import NAMES, distribution_arrays, read_distributions
+from core.analysis.corpus.distributions import NAMES, distribution_arrays, read_distributions
 from core.analysis.corpus.index import (
     PLACES,
     QUANTILES,

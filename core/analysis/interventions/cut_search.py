@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.interventions.cuts import Cut, cut_attention, cut_translator
-from core.analysis.predicted_position import check_position
+from core.analysis.subject import check_position
 from core.capture import attention_path, capture_attention
 from core.trace import Head, Kind
 from core.translator import Translator

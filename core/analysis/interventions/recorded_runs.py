@@ -13,7 +13,7 @@ from core.analysis.interventions.pair_runs import (
     component_modules,
     component_place,
 )
-from core.analysis.predicted_position import check_position
+from core.analysis.subject import check_position
 from core.trace import KINDS, STACKS, Kind, Stack, attention_place, record
 from core.translator import Translator
 

@@ -4,6 +4,7 @@ import json
 import math
 import platform
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
@@ -13,11 +14,12 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from core.analysis.declaration import Columns, PicturedResult
 from core.analysis.layers.layer_curves import Along, layer_curves
 from core.analysis.layers.layer_types import LAYER_TYPES, SequenceLayer, Sizes, compared_multiplications
-from core.analysis.layers.live_memory import LiveMemory
 from core.analysis.pictures import Curve, Curves
 from core.files.strict_json import json_text
 from core.text.phrases import marked
@@ -263,3 +265,49 @@ def shipped_costs() -> CostTable:
         ValueError, OSError: the installation is damaged.
     """
     return from_json(Path(__file__).with_name("layer_types.json").read_text("utf-8"))
+
+
+class LiveMemory(TorchDispatchMode):
+    """Count memory allocated inside a `with` block, on any device, without scratch space within one operation.
+
+    Attributes:
+        live: bytes allocated in the block and not yet freed.
+        peak: maximum of `live`.
+        largest: bytes of the largest single allocation.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.live = self.peak = self.largest = 0
+        self._seen: set[int] = set()
+
+    def __enter__(self) -> "LiveMemory":
+        super().__enter__()
+        return self
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        came_in = {
+            leaf.untyped_storage().data_ptr() for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)
+        }
+        out = func(*args, **(kwargs or {}))
+        for leaf in tree_leaves(out):
+            if isinstance(leaf, Tensor):
+                self._count(leaf, came_in)
+        return out
+
+    def _count(self, tensor: Tensor, came_in: set[int]) -> None:
+        """Count a storage once; views share it, and inputs of the block are not counted."""
+        storage = tensor.untyped_storage()
+        address, size = storage.data_ptr(), storage.nbytes()
+        if not size or address in self._seen or address in came_in:
+            return
+        self._seen.add(address)
+        self.live += size
+        self.peak, self.largest = max(self.peak, self.live), max(self.largest, size)
+        weakref.finalize(storage, self._freed, address, size)
+
+    def _freed(self, address: int, size: int) -> None:
+        self._seen.discard(address)
+        self.live -= size

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from core.analysis.agreement import depth_of, require_agreement
 from core.analysis.declaration import Analysis, option
-from core.analysis.predicted_position import check_position
+from core.analysis.subject import check_position
 from core.analysis.training_step.adam import first_adam_step
 from core.analysis.training_step.step_numbers import Part, SmoothedLabel, TrainingStep, smoothed_label
 from core.analysis.training_step.weight_gradient import (

@@ -10,7 +10,7 @@ import yaml
 
 from core.cli import commands as cli
 from core.formats.importing import import_checkpoint
-from core.formats.yaml_options import yaml_object
+from core.formats.joeynmt import yaml_object
 from core.text.byte_pair_encoding import BytePairEncoding
 from core.translator import Translator
 from tests.core.formats.joeynmt_models import write_joey

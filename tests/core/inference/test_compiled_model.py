@@ -16,7 +16,7 @@ from core.decoding import NonFiniteError, SearchOptions, beam_search
 from core.decoding.cache import cached_decoder, chain_decoder
 from core.inference.compiled_model import CompiledDecoder
 from core.inference.cpu_inference import FEW_ROWS, LONGEST, MANY_ROWS, MOST_FEW_ROWS, PackedTransformer
-from core.inference.measured_choice import choose
+from core.inference.cpu_products import choose
 from core.model import AttentionWeights, Transformer
 from core.model.config import TransformerConfig
 from core.model.preset_configs import PRESETS

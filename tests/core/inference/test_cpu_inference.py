@@ -25,12 +25,12 @@ from core.inference.cpu_products import (
     HalfPackedLinear,
     Int8Linear,
     PackedLinear,
+    choose,
     has_bfloat16,
     has_half,
     has_int8,
     has_packed,
 )
-from core.inference.measured_choice import choose
 from core.model import Transformer
 from core.model.preset_configs import PRESETS
 from core.native import library

@@ -12,8 +12,7 @@ from core import paper
 from core.formats.checkpoint import load_checkpoint, save_checkpoint
 from core.lab.maps import attention_maps
 from core.lab.tasks import TASKS, Task
-from core.lab.trained_checkpoint import checkpoint_of
-from core.lab.training import Training
+from core.lab.training import Training, checkpoint_of
 from core.lab.variants import VARIANTS, Settings
 from core.translator import Translator
 from tests.margins import assert_equal_to_rounding

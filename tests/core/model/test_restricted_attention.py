@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from core.analysis.layers.live_memory import LiveMemory
+from core.analysis.layers.layer_cost import LiveMemory
 from core.capture import capture_attention
 from core.formats.checkpoint import load_checkpoint, save_checkpoint
 from core.inference.cpu_inference import PackedTransformer

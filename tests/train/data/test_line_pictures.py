@@ -12,8 +12,15 @@ from core.images.rendering import CHARACTERS, COMMON_CHARACTERS, HELD_OUT_FONTS,
 from core.model import PAD_PIXEL, Transformer
 from core.model.preset_configs import PRESETS
 from core.text.tokenizer import SPACE_MARK, SentencePieceTokenizer
-from train.data.line_pictures import PicturePart, draw_lines, prepare_lines
-from train.data.line_texts import MAX_CHARACTERS, LineTexts, is_held_out, words_of
+from train.data.line_pictures import (
+    MAX_CHARACTERS,
+    LineTexts,
+    PicturePart,
+    draw_lines,
+    is_held_out,
+    prepare_lines,
+    words_of,
+)
 from train.data.token_shards import DataError, TokenShards, make_batch_of
 
 WORDS = ["house", "Wasser", "schön", "tree", "sieben", "window", "green", "Berg", "old", "new", "Stadt", "sea"]

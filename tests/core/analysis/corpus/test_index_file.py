@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.analysis.corpus.distribution_arrays import NAMES as DISTRIBUTION_NAMES
+from core.analysis.corpus.distributions import NAMES as DISTRIBUTION_NAMES
 from core.analysis.corpus.index import PLACES, CorpusIndex
 from core.analysis.corpus.index_file import (
     COLUMNS,

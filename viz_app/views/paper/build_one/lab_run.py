@@ -15,7 +15,7 @@ from core.formats.checkpoint import save_checkpoint
 from core.lab.comparison import Comparison
 from core.lab.maps import attention_maps
 from core.lab.tasks import MAX_TOKENS, TASKS, Task, Unit, own_task
-from core.lab.trained_checkpoint import checkpoint_of
+from core.lab.training import checkpoint_of
 from core.lab.variants import Settings
 from viz_app.language import RefusedError, marked
 from viz_app.session import readings, uploads

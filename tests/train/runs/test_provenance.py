@@ -3,13 +3,13 @@ from pathlib import Path
 import pytest
 import torch
 
-import train.runs.hardware
+import train.runs.provenance
 from train.distributed import World
-from train.runs.hardware import hardware
+from train.runs.provenance import hardware
 
 
 def test_processors_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(train.runs.hardware, "CPU_INFO", tmp_path / "cpuinfo")
+    monkeypatch.setattr(train.runs.provenance, "CPU_INFO", tmp_path / "cpuinfo")
     monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
     monkeypatch.setattr("platform.processor", lambda: "")
     world = World(torch.device("cpu"))

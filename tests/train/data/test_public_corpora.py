@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from train.__main__ import main
-from train.data.download import Download
-from train.data.public_corpora import SETS, CorpusPart, NamedSet
+from train.data.public_corpora import SETS, CorpusPart, Download, NamedSet
 from train.data.token_shards import DataError, TokenShards
 
 CONTENT = bytes(range(256)) * 400
