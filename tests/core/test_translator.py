@@ -20,9 +20,7 @@ from core.translator import Translator
 SENTENCE = "A dog runs through the green grass."
 
 
-def test_hypotheses_come_best_first_with_all_that_was_found(
-    translator: Translator, tokenizer: SentencePieceTokenizer
-) -> None:
+def test_hypotheses_come_best_first_with_all_that_was_found(translator: Translator, tokenizer: SentencePieceTokenizer):
     translation = translator.translate(SENTENCE, beam_size=3)
     assert translation.source == SENTENCE
     assert translation.source_tokens[-1] == "</s>"

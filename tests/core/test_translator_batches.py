@@ -10,9 +10,7 @@ from core.translator import Translator
 SENTENCE = "A dog runs through the green grass."
 
 
-def test_a_batch_gives_each_sentence_what_it_gets_alone(
-    translator: Translator, parallel_text: list[tuple[str, str]]
-) -> None:
+def test_a_batch_gives_each_sentence_what_it_gets_alone(translator: Translator, parallel_text: list[tuple[str, str]]):
     sources = [source for source, _ in parallel_text[:6]] + ["No."]
     together = translator.translate_batch(sources, beam_size=3, num_hypotheses=3)
     assert [translation.source for translation in together] == sources

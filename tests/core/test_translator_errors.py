@@ -92,9 +92,7 @@ def test_a_batch_names_the_sentence_that_it_refuses(translator: Translator) -> N
         ({"num_hypotheses": 5}, r"num_hypotheses \(5\) must be an integer from 1 to beam_size \(4\)"),
     ],
 )
-def test_search_settings_out_of_range_are_refused(
-    translator: Translator, values: dict[str, float], message: str
-) -> None:
+def test_search_settings_out_of_range_are_refused(translator: Translator, values: dict[str, float], message: str):
     for method in (translator.translate, translator.search):
         with pytest.raises(ValueError, match=message):
             method(SENTENCE, **values)
@@ -142,9 +140,7 @@ def test_a_sentence_that_would_take_too_much_is_refused_before_it_is_computed(
         call(translator, "x" * 300)
 
 
-def test_a_beam_that_would_take_too_much_is_refused_with_the_largest_that_fits(
-    tokenizer: SentencePieceTokenizer,
-) -> None:
+def test_a_beam_that_would_take_too_much_is_refused_with_the_largest_that_fits(tokenizer: SentencePieceTokenizer):
     translator = heavy(tokenizer, d_k=64, d_v=64, num_encoder_layers=1)
     most = translator.limits.most_hypotheses(translator.limits.of_translation(translator.codec.source_ids(SENTENCE)))
     with pytest.raises(

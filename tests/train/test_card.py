@@ -281,9 +281,7 @@ def test_odd_facts_are_refused_by_the_name_of_the_checkpoint(
     assert not path.with_suffix(".md").exists()
 
 
-def test_other_commands_refuse_odd_facts_too(
-    tmp_path: Path, tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_commands_refuse_odd_facts_too(tmp_path: Path, tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]):
     model, path = load_checkpoint(tiny_checkpoint), tmp_path / "odd.safetensors"
     save_checkpoint(
         path, model.model, model.tokenizer, {"preset": "tiny", "steps": "many", "command": 1, "scores": [1]}

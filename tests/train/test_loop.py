@@ -169,9 +169,7 @@ def test_clipping_takes_effect_and_is_off_by_default(tmp_path: Path, run_fit: Fi
     assert not torch.equal(parameters(three_steps), tight)
 
 
-def test_a_longer_run_resumes_and_a_finished_one_does_nothing(
-    begun: Path, run_fit: Fit, six_steps: Transformer
-) -> None:
+def test_a_longer_run_resumes_and_a_finished_one_does_nothing(begun: Path, run_fit: Fit, six_steps: Transformer):
     assert torch.equal(parameters(run_fit(begun, steps=6)), parameters(six_steps))
     before = (begun / "log.jsonl").read_bytes()
     assert torch.equal(parameters(run_fit(begun, steps=6)), parameters(six_steps))
@@ -196,9 +194,7 @@ def test_the_command_that_sets_the_end_of_a_run_is_recorded(
 @pytest.mark.parametrize(
     ("change", "named"), [({"seed": 2}, r"seed \(1, not 2\)"), ({"warmup": 7}, r"warmup \(50, not 7\)")]
 )
-def test_another_run_in_the_same_folder_is_refused(
-    begun: Path, run_fit: Fit, change: dict[str, Any], named: str
-) -> None:
+def test_another_run_in_the_same_folder_is_refused(begun: Path, run_fit: Fit, change: dict[str, Any], named: str):
     with pytest.raises(
         ValueError, match=f"holds a run with another {named}: resume it with its own settings, or give another folder"
     ):
@@ -339,9 +335,7 @@ def test_data_is_checked_before_anything_is_written(tmp_path: Path, run_fit: Fit
     assert not (tmp_path / "run").exists()
 
 
-def test_sentences_longer_than_the_learned_positions_are_an_error(
-    tmp_path: Path, prepared: Path, recipe: Recipe
-) -> None:
+def test_sentences_longer_than_the_learned_positions_are_an_error(tmp_path: Path, prepared: Path, recipe: Recipe):
     config = replace(PRESETS["tiny"], vocab_size=400, positions="learned")
     with pytest.raises(ValueError, match=r"max_length \(65\) must be at most the number of learned positions \(64\)"):
         train.loop.fit("tiny", config, replace(recipe, max_length=65), prepared, tmp_path / "run", torch.device("cpu"))

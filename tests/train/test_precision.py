@@ -163,9 +163,7 @@ def test_the_choice_is_recorded_and_kept_on_other_machines(
     assert torch.equal(parameters(resumed), parameters(run_fit(tmp_path / "whole", precision=choice, steps=2)))
 
 
-def test_a_precision_that_was_given_needs_no_measurement(
-    tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_precision_that_was_given_needs_no_measurement(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(train.loop, "measure_precisions", None)
     run_fit(tmp_path / "run", precision="float32", steps=1)
     facts = json.loads((tmp_path / "run" / "recipe.json").read_text())
@@ -173,9 +171,7 @@ def test_a_precision_that_was_given_needs_no_measurement(
     assert "precision_measured" not in facts
 
 
-def test_a_run_keeps_its_precision(
-    tmp_path: Path, run_fit: Fit, machine: Callable[[ProductTimes | None], None]
-) -> None:
+def test_a_run_keeps_its_precision(tmp_path: Path, run_fit: Fit, machine: Callable[[ProductTimes | None], None]):
     machine(FASTER)
     run_fit(tmp_path / "run", precision="float32", steps=1)
     with pytest.raises(ValueError, match=r"holds a run with another precision \(float32, not bfloat16\)"):
@@ -223,9 +219,7 @@ def test_every_process_takes_the_choice_of_the_first(
         assert found == chosen
 
 
-def test_a_device_without_bfloat16_computes_in_float32(
-    tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_device_without_bfloat16_computes_in_float32(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch):
     for module in (train.loop, train.precision):
         monkeypatch.setattr(module, "supports_bfloat16", lambda _: False)
     with pytest.raises(ValueError, match="cpu cannot compute in bfloat16 here: start a run with --precision float32"):

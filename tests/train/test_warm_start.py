@@ -37,9 +37,7 @@ def test_a_run_starts_from_the_checkpoint_and_records_it(tmp_path: Path, run_fit
     assert len(facts["sha256"]) == 64
 
 
-def test_a_run_from_a_checkpoint_learns_and_resumes_to_the_same_bits(
-    tmp_path: Path, run_fit: Fit, trained: Path
-) -> None:
+def test_a_run_from_a_checkpoint_learns_and_resumes_to_the_same_bits(tmp_path: Path, run_fit: Fit, trained: Path):
     run_fit(tmp_path / "parts", init=trained, steps=1)
     resumed = run_fit(tmp_path / "parts", init=trained, steps=2)
     whole = run_fit(tmp_path / "whole", init=trained, steps=2)

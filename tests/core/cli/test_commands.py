@@ -45,9 +45,7 @@ def translate(feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str],
     return run
 
 
-def test_a_line_in_a_line_out_in_order(
-    translate: Translate, translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_in_a_line_out_in_order(translate: Translate, translator: Translator, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(lines, "WINDOW_LINES", 2)
     data = "\n".join(LINES).encode()  # the last line has no end
     status, out, progress = translate(data, "--beam-size", "2", "--length-penalty", "1")

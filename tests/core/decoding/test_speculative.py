@@ -39,9 +39,7 @@ class Chain:
     draft_tokens=st.integers(1, 8),
     limit=st.integers(1, 20),
 )
-def test_the_result_is_that_of_greedy_search(
-    seed: int, eos_bonus: float, noise: float, draft_tokens: int, limit: int
-) -> None:
+def test_the_result_is_that_of_greedy_search(seed: int, eos_bonus: float, noise: float, draft_tokens: int, limit: int):
     (expected,) = greedy_search(ToyScorer([seed], eos_bonus), [limit], options(1))
     model, draft = Chain(seed, eos_bonus), Chain(seed, eos_bonus, noise)
     steps = list(speculative_steps(model, draft, limit, options(1), draft_tokens))

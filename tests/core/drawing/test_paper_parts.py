@@ -19,9 +19,7 @@ def test_every_part_that_is_drawn_has_an_entry_and_every_entry_a_part() -> None:
     assert links | NEXT_TOKENS == {part.name for part in PARTS}
 
 
-def test_the_lines_are_the_function_or_class_and_the_letters_those_of_its_shapes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_lines_are_the_function_or_class_and_the_letters_those_of_its_shapes(monkeypatch: pytest.MonkeyPatch):
     text = Path(paper.__file__).read_text("utf-8")
     with monkeypatch.context() as threads:
         threads.setattr(ast, "parse", None)  # two threads at once break it off in Python 3.11

@@ -140,9 +140,7 @@ def test_what_is_no_attention_is_refused(
         explanation_of_arrays(changed)
 
 
-def test_hostile_files_are_refused(
-    arrays: dict[str, NDArray[Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hostile_files_are_refused(arrays: dict[str, NDArray[Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "attention.npz"
     np.savez(path, source_tokens=np.array(["a", {}], dtype=object))
     with pytest.raises(ArrayError, match=r"^attention\.npz: it is not an NPZ file of arrays, .*damaged: .* type objec"):
@@ -164,9 +162,7 @@ def test_hostile_files_are_refused(
 
 
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_damage_is_refused_with_the_name_of_the_file(
-    arrays: dict[str, NDArray[Any]], compression: int, tmp_path: Path
-) -> None:
+def test_damage_is_refused_with_the_name_of_the_file(arrays: dict[str, NDArray[Any]], compression: int, tmp_path: Path):
     path, refused = tmp_path / "attention.npz", 0
     with zipfile.ZipFile(path, "w", compression) as archive:
         for name, array in arrays.items():

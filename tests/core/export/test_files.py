@@ -119,9 +119,7 @@ def short_record(tiny_checkpoint: Path) -> ExplanationRecord:
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".json"])
-def test_damage_is_refused_with_the_name_of_the_file(
-    short_record: ExplanationRecord, suffix: str, tmp_path: Path
-) -> None:
+def test_damage_is_refused_with_the_name_of_the_file(short_record: ExplanationRecord, suffix: str, tmp_path: Path):
     path, data, refusals = tmp_path / f"given{suffix}", as_bytes(short_record, suffix), list[str]()
     for seed in range(100):
         path.write_bytes(damaged(data, random.Random(seed), stop=5000 if suffix == ".json" else None))
@@ -168,9 +166,7 @@ def test_facts_of_the_model_are_its_configuration(record: ExplanationRecord, tin
     assert record.model["parameters"] == sum(parameter.numel() for parameter in tiny_model.parameters())
 
 
-def test_tokens_of_a_description_take_no_memory_beyond_its_weights(
-    short_record: ExplanationRecord, tmp_path: Path
-) -> None:
+def test_tokens_of_a_description_take_no_memory_beyond_its_weights(short_record: ExplanationRecord, tmp_path: Path):
     """A mask of so many tokens would have ten billion elements."""
     whole = json.loads(as_bytes(short_record, ".json"))
     whole["model"]["config"] = {"neighbourhood": 4}

@@ -29,9 +29,7 @@ def test_an_installed_wheel_has_them_in_share(tmp_path: Path, monkeypatch: pytes
     assert shipped_files.shipped_checkpoint("parsing") == folder / "parsing.safetensors"
 
 
-def test_an_installation_without_them_finds_them_where_a_variable_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_installation_without_them_finds_them_where_a_variable_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(shipped_files, "REPOSITORY", tmp_path / "packages")
     monkeypatch.setattr(shipped_files.sysconfig, "get_path", lambda _: str(tmp_path))
     (tmp_path / "release" / "checkpoints").mkdir(parents=True)

@@ -29,9 +29,7 @@ def random_checkpoint(tokenizer: SentencePieceTokenizer, **changes: Any) -> Chec
     return Checkpoint(model, tokenizer)
 
 
-def write_ctranslate2_files(
-    checkpoint: Checkpoint, folder: Path, quantization: str | None = None, **config: Any
-) -> None:
+def write_ctranslate2_files(checkpoint: Checkpoint, folder: Path, quantization: str | None = None, **config: Any):
     """Write a folder in a type of CTranslate2, with both SentencePiece models.
 
     Args:

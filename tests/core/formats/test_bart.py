@@ -40,9 +40,7 @@ TEXTS = (
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("changes", [{"decoder_layers": 2}, {"encoder_layers": 2, "decoder_ffn_dim": 40}])
-def test_the_same_logits_as_transformers(
-    kind: str, changes: dict[str, Any], tmp_path: Path, parallel_text: Pairs
-) -> None:
+def test_the_same_logits_as_transformers(kind: str, changes: dict[str, Any], tmp_path: Path, parallel_text: Pairs):
     reference, tokenizer = write_model(tmp_path, parallel_text, kind, **changes)
     translator = imported(tmp_path)
     for source, target in parallel_text[:6]:
@@ -172,9 +170,7 @@ def test_a_checkpoint_keeps_everything(tmp_path: Path, parallel_text: Pairs) -> 
         ("pegasus", "config.json", {"pad_token_id": 4}, r"the vocabulary has pad_id 0, config.json 4"),
     ],
 )
-def test_refusals(
-    kind: str, file: str, values: dict[str, Any], message: str, tmp_path: Path, parallel_text: Pairs
-) -> None:
+def test_refusals(kind: str, file: str, values: dict[str, Any], message: str, tmp_path: Path, parallel_text: Pairs):
     write_model(tmp_path, parallel_text, kind)
     change_json(tmp_path / file, values)
     assert_refused(tmp_path, message)

@@ -56,9 +56,7 @@ def test_everything_comes_back(changes: dict[str, Any], tokenizer: SentencePiece
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half_precision(
-    dtype: torch.dtype, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, tmp_path: Path
-) -> None:
+def test_half_precision(dtype: torch.dtype, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, tmp_path: Path):
     path = tmp_path / "half.safetensors"
     save_checkpoint(path, tiny_model, tokenizer, dtype=dtype)
     assert {tensor.dtype for name, tensor in contents(path)[0].items() if name != TOKENIZER_KEY} == {dtype}
@@ -75,9 +73,7 @@ def test_the_file_holds_parameters_once_and_explains_itself(tiny_checkpoint: Pat
     assert json.loads(metadata["training"]) == {"preset": "tiny", "steps": 0}
 
 
-def test_a_loaded_model_does_not_depend_on_its_file(
-    tiny_checkpoint: Path, tiny_model: Transformer, tmp_path: Path
-) -> None:
+def test_a_loaded_model_does_not_depend_on_its_file(tiny_checkpoint: Path, tiny_model: Transformer, tmp_path: Path):
     path = tmp_path / "overwritten.safetensors"
     path.write_bytes(tiny_checkpoint.read_bytes())
     model = load_checkpoint(path).model
@@ -93,9 +89,7 @@ def test_loading_draws_no_random_numbers(tiny_checkpoint: Path) -> None:
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_a_header_of_any_length_is_read(
-    tiny_model: Transformer, tokenizer: SentencePieceTokenizer, tmp_path: Path
-) -> None:
+def test_a_header_of_any_length_is_read(tiny_model: Transformer, tokenizer: SentencePieceTokenizer, tmp_path: Path):
     """The first bytes are the length of the header: 0x80 begins a pickle and "PK" a zip, but not here."""
     path, starts = tmp_path / "model.safetensors", set[bytes]()
     save_checkpoint(path, tiny_model, tokenizer, {"": ""})

@@ -54,9 +54,7 @@ def save_repeatedly(path: Path, child: int, saved: Connection) -> None:
         saved.send(number)
 
 
-def test_a_killed_process_leaves_a_whole_file(
-    tiny_checkpoint: Path, tmp_path: Path, processes: ForkServerContext
-) -> None:
+def test_a_killed_process_leaves_a_whole_file(tiny_checkpoint: Path, tmp_path: Path, processes: ForkServerContext):
     """Kill a process that saves over and over, at different times after its first save."""
     path = tmp_path / "model.safetensors"
     path.write_bytes(tiny_checkpoint.read_bytes())

@@ -129,9 +129,7 @@ def fairseq_class(monkeypatch: pytest.MonkeyPatch, module: str, name: str) -> ty
     return made
 
 
-def test_objects_of_fairseq_and_omegaconf_are_not_needed(
-    fsmt: Fsmt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_objects_of_fairseq_and_omegaconf_are_not_needed(fsmt: Fsmt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     meter = fairseq_class(monkeypatch, "fairseq.meters", "AverageMeter")()
     meter.avg = 3.0
     config_class = fairseq_class(monkeypatch, "omegaconf.dictconfig", "DictConfig")

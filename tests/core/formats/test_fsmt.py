@@ -93,9 +93,7 @@ def test_pieces_begin_words_with_the_mark_of_a_space(original: Path) -> None:
         assert others == set(range(target.vocab_size)) - {token_id}
 
 
-def test_a_converted_file_is_the_same_model(
-    tmp_path: Path, parallel_text: Pairs, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_converted_file_is_the_same_model(tmp_path: Path, parallel_text: Pairs, capsys: pytest.CaptureFixture[str]):
     write_model(tmp_path / "model", parallel_text, dtype=torch.float16)
     assert_converted(tmp_path / "model", tmp_path / "out.safetensors")
     report = capsys.readouterr().out

@@ -46,9 +46,7 @@ def same_logits(folder: Path, reference: Any, pairs: Pairs) -> None:
 @pytest.mark.parametrize(
     ("norm", "activation", "num_layers"), [("pre", "relu", 2), ("post", "swish", 2), ("post", "gelu", 1)]
 )
-def test_the_same_logits_as_pytorch(
-    norm: str, activation: str, num_layers: int, tmp_path: Path, parallel_text: Pairs
-) -> None:
+def test_the_same_logits_as_pytorch(norm: str, activation: str, num_layers: int, tmp_path: Path, parallel_text: Pairs):
     same_logits(tmp_path, write_joey(tmp_path, parallel_text, norm, activation, num_layers), parallel_text[:4])
 
 

@@ -262,9 +262,7 @@ def test_a_folder_without_a_tokenizer(nllb: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("by_code", [False, True])
-def test_small_100_begins_a_source_with_the_language_of_the_target(
-    by_code: bool, tmp_path: Path, parallel_text: Pairs
-) -> None:
+def test_small_100_begins_a_source_with_the_language_of_the_target(by_code: bool, tmp_path: Path, parallel_text: Pairs):
     """The same tokens and log-probabilities as transformers, whose source begins as SMaLL-100's."""
     reference = write_model(tmp_path / "model", parallel_text)
     settings: dict[str, Any] = {"tgt_lang": "fr", "language_codes": "m2m100"}

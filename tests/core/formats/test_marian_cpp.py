@@ -51,9 +51,7 @@ def test_the_same_logits_as_transformers(two: bool, tmp_path: Path, parallel_tex
 
 
 @pytest.mark.parametrize("two", [False, True])
-def test_the_same_probabilities_and_translations_as_ctranslate2(
-    two: bool, tmp_path: Path, parallel_text: Pairs
-) -> None:
+def test_the_same_probabilities_and_translations_as_ctranslate2(two: bool, tmp_path: Path, parallel_text: Pairs):
     """Its converter of Marian's files is independent of transformers. Its norms add 1e-5 instead of 1e-9."""
     ctranslate2 = pytest.importorskip("ctranslate2")
     write_marian(tmp_path, parallel_text, two=two)
@@ -78,9 +76,7 @@ def test_the_same_probabilities_and_translations_as_ctranslate2(
         assert found.hypotheses[0] == [token for token in translation.hypotheses[0].tokens if token != "</s>"]
 
 
-def test_a_converted_file_is_the_same_model(
-    tmp_path: Path, parallel_text: Pairs, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_converted_file_is_the_same_model(tmp_path: Path, parallel_text: Pairs, capsys: pytest.CaptureFixture[str]):
     write_marian(tmp_path / "model", parallel_text, codes=[">>deu<<", ">>fra<<"])
     again = assert_converted(tmp_path / "model", tmp_path / "out.safetensors")
     assert "target languages      >>deu<<, >>fra<<" in capsys.readouterr().out

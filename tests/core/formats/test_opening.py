@@ -13,9 +13,7 @@ from core.formats.source_files import open_source
 from tests.core.checkpoints import assert_not_loaded
 
 
-def test_a_checkpoint_of_headlight_is_found_in_a_folder_and_in_an_archive(
-    tiny_checkpoint: Path, tmp_path: Path
-) -> None:
+def test_a_checkpoint_of_headlight_is_found_in_a_folder_and_in_an_archive(tiny_checkpoint: Path, tmp_path: Path):
     folder = tmp_path / "model"
     folder.mkdir()
     shutil.copy(tiny_checkpoint, folder)
@@ -72,9 +70,7 @@ def test_other_files_are_no_checkpoint_of_headlight(tmp_path: Path) -> None:
     assert not is_own(tmp_path / "config.json")
 
 
-def test_archives_and_own_checkpoints_stand_alone_and_all_others_belong_together(
-    tiny_checkpoint: Path, tmp_path: Path
-) -> None:
+def test_archives_and_own_checkpoints_stand_alone_and_all_others_belong_together(tiny_checkpoint: Path, tmp_path: Path):
     names = ("config.json", "model.safetensors", "own.safetensors", "model.zip")
     config, weights, own, archive = paths = [tmp_path / name for name in names]
     config.write_text("{}")

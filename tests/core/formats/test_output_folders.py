@@ -109,9 +109,7 @@ def test_transformers_and_our_import_compute_the_same_logits(
         torch.testing.assert_close(again(source, target), expected, rtol=0, atol=1e-4)
 
 
-def test_transformers_and_our_import_give_the_same_translations(
-    trained: Path, tmp_path: Path, parallel_text: Pairs
-) -> None:
+def test_transformers_and_our_import_give_the_same_translations(trained: Path, tmp_path: Path, parallel_text: Pairs):
     """Beam 4, without a length penalty, whose formulas differ."""
     cli.main(["convert", str(trained), str(tmp_path / "out"), "--to", "marian"])
     model: Any = transformers.MarianMTModel.from_pretrained(tmp_path / "out")

@@ -104,9 +104,7 @@ def renumbered(source: Path, target: Path) -> None:
         (target / name).write_text(json.dumps(fields))
 
 
-def test_other_ids_of_the_same_pieces_leave_the_perplexity(
-    tiny_checkpoint: Path, tmp_path: Path, parallel_text: Pairs
-) -> None:
+def test_other_ids_of_the_same_pieces_leave_the_perplexity(tiny_checkpoint: Path, tmp_path: Path, parallel_text: Pairs):
     checkpoint = load_checkpoint(tiny_checkpoint)
     write_marian(checkpoint, tmp_path / "marian")
     renumbered(tmp_path / "marian", tmp_path / "opus")

@@ -99,9 +99,7 @@ def test_a_damaged_sentencepiece_model_does_not_end_the_process(
 
 
 @pytest.mark.parametrize("part", ["normalizer_spec", "denormalizer_spec", "trainer_spec"])
-def test_a_model_that_puts_long_texts_for_characters_is_refused(
-    part: str, parallel_text: list[tuple[str, str]]
-) -> None:
+def test_a_model_that_puts_long_texts_for_characters_is_refused(part: str, parallel_text: list[tuple[str, str]]):
     """A sentence would take thousands of times its length."""
     model = Model.FromString(sentencepiece_model("unigram", [sentence for pair in parallel_text for sentence in pair]))
     charsmap = model.normalizer_spec.precompiled_charsmap

@@ -224,9 +224,7 @@ REDUCED = [
 
 @needs_onednn
 @pytest.mark.parametrize("reduced", REDUCED)
-def test_fast_computes_nearly_the_same(
-    model: Transformer, reduced: type[Int8Linear], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fast_computes_nearly_the_same(model: Transformer, reduced: type[Int8Linear], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(
         "core.inference.cpu_inference.choose",
         lambda seconds: reduced.name if reduced.name in seconds else next(iter(seconds)),

@@ -27,9 +27,7 @@ def test_cuda_comes_before_mps_and_mps_before_the_cpu(machine) -> None:
         assert best_device() == torch.device(expected)
 
 
-def test_a_choice_is_obeyed_and_an_argument_goes_before_the_environment(
-    machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_choice_is_obeyed_and_an_argument_goes_before_the_environment(machine, monkeypatch: pytest.MonkeyPatch):
     machine(cuda=2)
     monkeypatch.setenv("HEADLIGHT_DEVICE", "cuda:1")
     assert best_device() == torch.device("cuda:1")
@@ -61,9 +59,7 @@ def test_on_cuda_no_attention_is_planned_by_cudnn(machine) -> None:
         ("abacus", r"device \(abacus\) must be cuda, cuda:N, mps or cpu"),
     ],
 )
-def test_a_device_that_is_not_there_is_refused(
-    machine, monkeypatch: pytest.MonkeyPatch, chosen: str, message: str
-) -> None:
+def test_a_device_that_is_not_there_is_refused(machine, monkeypatch: pytest.MonkeyPatch, chosen: str, message: str):
     machine(cuda=2)
     with pytest.raises(ValueError, match=message):
         best_device(chosen)

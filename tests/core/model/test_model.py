@@ -42,9 +42,7 @@ def test_padding_changes_no_real_logit(ids: tuple[Tensor, Tensor]) -> None:
 
 @torch.no_grad()
 @pytest.mark.parametrize("changes", [{}, {"neighbourhood": 4}, {"positions": "learned"}])
-def test_padding_of_images_changes_no_logit(
-    changes: dict[str, Any], ids: tuple[Tensor, Tensor], patches: Tensor
-) -> None:
+def test_padding_of_images_changes_no_logit(changes: dict[str, Any], ids: tuple[Tensor, Tensor], patches: Tensor):
     model, target = unlike_fresh(tiny(patch_size=4, **changes)), ids[1][:, :2]
     together = model(patches, target)
     for row, length in enumerate((9, 6, 2)):

@@ -116,9 +116,7 @@ def in_pytorch(
 
 
 @pytest.mark.parametrize(("batch", "width", "vocab_size", "count"), [(1, 1, 5, 8), (1, 4, 50, 8), (30, 3, 9, 6)])
-def test_continuations_are_the_best_of_all(
-    compiled: ctypes.CDLL, batch: int, width: int, vocab_size: int, count: int
-) -> None:
+def test_continuations_are_the_best_of_all(compiled: ctypes.CDLL, batch: int, width: int, vocab_size: int, count: int):
     generator = torch.Generator().manual_seed(0)
     logits = torch.randn(batch, width, vocab_size, generator=generator)
     log_probs = -torch.rand(batch, width, generator=generator)
@@ -231,9 +229,7 @@ def test_products_pass_on_what_is_not_finite(compiled: ctypes.CDLL, dtype: torch
 
 @pytest.mark.parametrize("dtype", library.KINDS)
 @pytest.mark.parametrize("inputs", [60, 128])  # 128: in tiles, on processors that have them
-def test_a_row_of_a_product_does_not_depend_on_the_other_rows(
-    compiled: ctypes.CDLL, inputs: int, dtype: torch.dtype
-) -> None:
+def test_a_row_of_a_product_does_not_depend_on_the_other_rows(compiled: ctypes.CDLL, inputs: int, dtype: torch.dtype):
     generator = torch.Generator().manual_seed(0)
     x, weight = torch.randn(1, 75, inputs, generator=generator), torch.randn(45, inputs, generator=generator)
     whole = product(compiled, x, weight, torch.zeros(45), dtype, 1)

@@ -167,9 +167,7 @@ def test_a_truncated_model_is_refused(tokenizer: SentencePieceTokenizer) -> None
             SentencePieceTokenizer(data[:length])
 
 
-def test_lines_of_any_length_are_learned(
-    tokenizer: SentencePieceTokenizer, parallel_text: list[tuple[str, str]]
-) -> None:
+def test_lines_of_any_length_are_learned(tokenizer: SentencePieceTokenizer, parallel_text: list[tuple[str, str]]):
     line = " ".join(sentence for pair in parallel_text for sentence in pair)
     times = MAX_LEARNED_BYTES // len(line) + 2
     whole = SentencePieceTokenizer.train([" ".join([line] * times)], 400, num_threads=1)
@@ -219,9 +217,7 @@ def test_a_piece_is_found_by_its_name(tokenizer: SentencePieceTokenizer) -> None
         tokenizer.token_id("no such piece")
 
 
-def test_a_model_of_too_many_bytes_is_not_parsed(
-    tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_of_too_many_bytes_is_not_parsed(tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("core.text.tokenizer.MAX_SENTENCEPIECE_BYTES", 1000)
     with pytest.raises(ValueError, match=r"^a SentencePiece model of \d+ bytes, at most 1000 are read$"):
         SentencePieceTokenizer(tokenizer.to_bytes())

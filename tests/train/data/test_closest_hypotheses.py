@@ -53,9 +53,7 @@ def files(tmp_path: Path) -> list[str]:
     return ["closest", "--hypotheses", paths["a"], paths["b"], "--reference", paths["de"], "-o", paths["out"]]
 
 
-def test_the_command_writes_a_line_a_sentence(
-    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_a_line_a_sentence(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(files) == 0
     assert (tmp_path / "out").read_text(encoding="utf-8") == "Es regnet .\nNo\n\n"
     printed = capsys.readouterr().out.splitlines()

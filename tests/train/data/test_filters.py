@@ -33,9 +33,7 @@ def kept(filters: Filters) -> tuple[list[int], dict[str, int]]:
         (Filters(max_words=1, duplicates=True), [3], {"empty": 3, "too long": 4}),
     ],
 )
-def test_each_filter_leaves_out_and_counts_its_own(
-    filters: Filters, indices: list[int], dropped: dict[str, int]
-) -> None:
+def test_each_filter_leaves_out_and_counts_its_own(filters: Filters, indices: list[int], dropped: dict[str, int]):
     assert kept(filters) == (indices, dropped)
 
 

@@ -141,9 +141,7 @@ def test_a_test_set_has_the_name_of_its_source_file(tmp_path: Path, parallel_tex
     assert TestSet.read(source, target, "valid").name == "valid"
 
 
-def test_command(
-    tmp_path: Path, tiny_checkpoint: Path, parallel_text: Pairs, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command(tmp_path: Path, tiny_checkpoint: Path, parallel_text: Pairs, capsys: pytest.CaptureFixture[str]):
     checkpoint = tmp_path / "tiny.safetensors"
     shutil.copy(tiny_checkpoint, checkpoint)
     source, target = map(str, files(tmp_path, parallel_text[:3]))

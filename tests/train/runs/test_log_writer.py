@@ -95,9 +95,7 @@ def test_the_log_of_a_killed_run_is_cut_back_to_its_state(run: RunFolder) -> Non
     assert run.log.read_text(encoding="utf-8") == "".join(f"{line}\n" for line in lines[:2])
 
 
-def test_a_terminal_gets_a_bar(
-    run: RunFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_terminal_gets_a_bar(run: RunFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with Log(run, ALONE, 4, TEN_STEPS) as log:
         log.step(100)

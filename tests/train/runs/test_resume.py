@@ -107,9 +107,7 @@ def kill_when(process: BaseProcess, happened: Callable[[], bool]) -> None:
     assert process.exitcode == -signal.SIGKILL
 
 
-def test_a_killed_process_resumes_to_the_same_bits(
-    tmp_path: Path, prepared: Path, processes: ForkServerContext
-) -> None:
+def test_a_killed_process_resumes_to_the_same_bits(tmp_path: Path, prepared: Path, processes: ForkServerContext):
     """All processes run `python -m train`."""
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     uninterrupted, first, second, last = (

@@ -142,9 +142,7 @@ def test_a_head_that_attends_to_all_keys_alike_has_no_correlation_and_comes_last
         (["very " * 600], "sentence 1: the text has .* tokens, at most 512 can be translated at once: shorten or spli"),
     ],
 )
-def test_sentences_that_cannot_be_compared_are_refused(
-    translator: Translator, sentences: list[str], message: str
-) -> None:
+def test_sentences_that_cannot_be_compared_are_refused(translator: Translator, sentences: list[str], message: str):
     with pytest.raises(ValueError, match=message):
         nearest_heads(translator, translator, sentences)
 

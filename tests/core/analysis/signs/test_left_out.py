@@ -34,9 +34,7 @@ def test_something_is_left_of_the_source() -> None:
 
 
 @pytest.mark.parametrize("forced", [0, 1])  # a forced token is no prediction
-def test_values_are_those_of_shortened_sentences(
-    forced: int, translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_values_are_those_of_shortened_sentences(forced: int, translator: Translator, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(translator.codec, "num_forced", lambda *_: forced)
     ids = translator.codec.scored_ids(TEXT, TARGET)
     whole = fmean(log_probs_of(translator, ids.source, ids.predicted)[forced:])

@@ -27,9 +27,7 @@ def begun(tokenizer: SentencePieceTokenizer, before: str, text: str, target: str
         (TARGET, "Er bellt.", f"{TARGET} Er bellt."),  # in place of the end
     ],
 )
-def test_a_word_stands_where_the_token_stood(
-    tokenizer: SentencePieceTokenizer, before: str, text: str, expected: str
-) -> None:
+def test_a_word_stands_where_the_token_stood(tokenizer: SentencePieceTokenizer, before: str, text: str, expected: str):
     assert begun(tokenizer, before, text) == expected
 
 

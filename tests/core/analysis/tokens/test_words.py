@@ -74,9 +74,7 @@ def test_the_words_spell_the_text(tokenizer: SentencePieceTokenizer, text: str) 
         ("(\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7)", ["(", "\U0001f1e9\U0001f1ea", "\U0001f1eb\U0001f1f7", ")"]),
     ],
 )
-def test_words_are_what_a_reader_takes_for_words(
-    tokenizer: SentencePieceTokenizer, text: str, expected: list[str]
-) -> None:
+def test_words_are_what_a_reader_takes_for_words(tokenizer: SentencePieceTokenizer, text: str, expected: list[str]):
     assert words(pieces(tokenizer, text)) == expected
 
 

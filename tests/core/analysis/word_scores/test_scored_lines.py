@@ -41,9 +41,7 @@ def test_a_file_that_is_not_understood_is_refused_by_line(text: str, said: str) 
         parse_lines(text)
 
 
-def test_given_translations_are_scored_and_others_searched(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_given_translations_are_scored_and_others_searched(translator: Translator, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 3)
     first, given, third = score_lines(translator, parse_lines(TEXT), beam_size=2, length_penalty=0.5)
     assert [each.number for each in (first, given, third)] == [1, 3, 4]

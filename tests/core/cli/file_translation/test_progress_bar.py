@@ -9,9 +9,7 @@ from core.cli.file_translation import progress_bar
 from core.cli.file_translation.progress_bar import line_progress
 
 
-def test_lines_now_and_then_without_a_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lines_now_and_then_without_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     seconds = 0.0
     monkeypatch.setattr(progress_bar, "time", SimpleNamespace(monotonic=lambda: seconds))
     with line_progress(total=1000, done=200) as progress:

@@ -190,9 +190,7 @@ def test_any_byte_may_be_damaged(history_file: Path, tmp_path: Path) -> None:
     assert refused > 20
 
 
-def test_a_snapshot_of_another_model_is_refused(
-    run_history: Path, tmp_path: Path, tokenizer: SentencePieceTokenizer
-) -> None:
+def test_a_snapshot_of_another_model_is_refused(run_history: Path, tmp_path: Path, tokenizer: SentencePieceTokenizer):
     shutil.copytree(run_history, tmp_path / "run")
     other = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_heads=2))
     path = tmp_path / "run" / "history" / "step-00000100.safetensors"
@@ -253,9 +251,7 @@ def test_a_packed_history_is_one_file(run_history: Path, history_file: Path, tmp
     assert [path.name for path in tmp_path.iterdir()] == ["unpacked"]
 
 
-def test_a_file_is_written_whole_or_not_at_all(
-    run_history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_written_whole_or_not_at_all(run_history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(NotWrittenError, match=r"new\.zip cannot be written \(No such file or directory\)"):
         pack_history(run_history, tmp_path / "none" / "new.zip")
 
