@@ -8,6 +8,7 @@ import streamlit as st
 from core.analysis.attribution.methods import Method
 from core.analysis.heads.head import Maps
 from viz_app.controls import search_progress
+from viz_app.controls.second_model import offer_second
 from viz_app.drawing.display_text import sentence_case, shortened
 from viz_app.language import marked, tr
 from viz_app.session import address, model_passes, models, readings
@@ -124,6 +125,7 @@ def other_checkpoint(reading: readings.Reading, waiting: "DeltaGenerator") -> Co
             if others
             else tr("Open a second checkpoint in the sidebar to compare it on the same sentence.")
         )
+        offer_second(reading.model)
         return None
     names = distinct_names(others)
     CHECKPOINT.keep_within(fitting, next(iter(fitting)))

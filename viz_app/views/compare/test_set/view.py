@@ -14,6 +14,7 @@ from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.lines_form import LinesForm
+from viz_app.controls.second_model import offer_second
 from viz_app.controls.tables import number_column, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import plain
@@ -73,6 +74,7 @@ def form() -> None:
     fitting = {each.digest: each for each in opened if each.kind == "translation" and each.digest != model.digest}
     if not fitting:
         st.info(tr("Open a second checkpoint in the sidebar to compare it over a test set."))
+        offer_second(model)
         return
     OTHER.keep_within(fitting, next(iter(fitting)))
     OTHER.show_labels(names[digest] for digest in fitting)

@@ -7,6 +7,7 @@ from core.files.shipped_files import shipped_checkpoint
 from tests.viz_app.pages import Start, added, healthy, opened, state_of
 from viz_app.controls.job_control import TURN
 from viz_app.drawing.theme import DARK, LIGHT
+from viz_app.session.open_models import OpenModels
 from viz_app.views.compare.test_set import compared_file
 from viz_app.views.compare.test_set.compared_file import ComparedFile
 from viz_app.views.compare.test_set.figures import marker_line, sentences_figure
@@ -66,9 +67,19 @@ def test_what_cannot_be_compared_is_refused(
     assert not page.dataframe
 
 
-def test_a_second_checkpoint_is_asked_for(start: Start) -> None:
-    app = opened(start(text="Where?", beam_size="1"), "test_set")
+@pytest.mark.parametrize(("view", "settings"), [("test_set", {}), ("compare", {"against": "Checkpoint"})])
+def test_a_second_checkpoint_is_asked_for_and_a_shipped_one_is_a_click_away(
+    start: Start, view: str, settings: dict[str, str]
+) -> None:
+    app = opened(start(shipped_checkpoint(), text="Where?", beam_size="1", **settings), view)
     assert "Open a second checkpoint" in app.info[0].value
+    offered = {button.key for button in app.button if (button.key or "").startswith("second-")}
+    assert offered >= {"second-multi30k", "second-multi30k-distilled"}
+    assert "second-en-fr" not in offered
+    healthy(app.button(key="second-multi30k").click().run())
+    assert state_of(app, OpenModels).model().name == "en-de.safetensors"
+    key = "test_set_other" if view == "test_set" else "second_checkpoint"
+    assert app.selectbox(key=key).options == ["multi30k.safetensors"]
 
 
 def test_drawings(page: AppTest) -> None:
