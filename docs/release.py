@@ -54,7 +54,7 @@ def release(out: Path) -> None:
     wheel = build_wheel(archive, out)
     shutil.copytree(ROOT / "checkpoints", out / "checkpoints")
     _run("web.build", str(out / "page"))
-    _run("mkdocs", "build", "--quiet", "--site-dir", str(out / "site"))
+    _run("mkdocs", "build", "--quiet", "--site-dir", str(out / "site"), STATIC_PAGE="../page/index.html")
     check_installation(wheel)
     (out / "SHA256SUMS").write_text(checksums(out), "utf-8")
 
@@ -128,8 +128,8 @@ def checksums(folder: Path) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _run(module: str, *arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", module, *arguments], cwd=ROOT, check=True)
+def _run(module: str, *arguments: str, **variables: str) -> None:
+    subprocess.run([sys.executable, "-m", module, *arguments], cwd=ROOT, check=True, env=os.environ | variables)
 
 
 def _output(*command: str) -> str:

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,27 +24,17 @@ from core.files.strict_json import json_text
 from core.files.web_page import script_digest
 from core.formats.checkpoint import load_checkpoint
 from core.text.phrases import marked
+from docs.gallery.exhibits import CAPTIONS, EXHIBITS
+from docs.gallery.pages import parsed
 from viz_app.language import LANGUAGES, ScriptText, speaking, texts_for_script
 from viz_app.language.extraction import template
 
 HERE = Path(__file__).parent
-# What the models do, the languages of source and target, and sentences to begin with; the first opens first.
+# What the models do, and the languages of source and target; the first opens first.
 MODELS = {
-    "multi30k": (
-        marked("English to German, small: captions of pictures"),
-        ("en", "de"),
-        ["A little girl in a pink dress is climbing up a set of stairs.", "Two dogs are running through the snow."],
-    ),
-    "en-de": (
-        marked("English to German"),
-        ("en", "de"),
-        ["The animal didn't cross the street because it was too tired.", "I don't know where he lives."],
-    ),
-    "en-fr": (
-        marked("English to French"),
-        ("en", "fr"),
-        ["The animal didn't cross the street because it was too tired.", "I don't know where he lives."],
-    ),
+    "en-de": (marked("English to German"), ("en", "de")),
+    "multi30k": (marked("English to German, small: captions of pictures"), ("en", "de")),
+    "en-fr": (marked("English to French"), ("en", "fr")),
 }
 
 
@@ -55,24 +45,26 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--models", nargs="+", choices=MODELS, default=list(MODELS), help="the first opens first (default: %(default)s)"
     )
+    parser.add_argument("--address", default="", help="https://.../, where previews of links find the page's picture")
     options = parser.parse_args(arguments)
-    build(options.out, options.models)
+    build(options.out, options.models, options.address)
     for path in sorted(options.out.iterdir()):
         print(f"{path}  {path.stat().st_size / 1e6:.1f} MB")
 
 
-def build(out: Path, models: list[str]) -> None:
+def build(out: Path, models: list[str], address: str = "") -> None:
     """Write the page into a folder, which is made if it is missing."""
     out.mkdir(parents=True, exist_ok=True)
     files = {name: shipped_checkpoint(name) for name in models}
     kernel = compiled_kernel()
     for name, path in files.items():
         shutil.copy(path, out / f"{name}.safetensors")
-    (out / "index.html").write_text(page(files, kernel, inside=False), encoding="utf-8")
+    shutil.copy(HERE.parent / "docs/static_page.png", out)
+    (out / "index.html").write_text(page(files, kernel, inside=False, address=address), encoding="utf-8")
     (out / "headlight.html").write_text(page(files, kernel, inside=True), encoding="utf-8")
 
 
-def page(files: dict[str, Path], kernel: bytes, inside: bool) -> str:
+def page(files: dict[str, Path], kernel: bytes, inside: bool, address: str = "") -> str:
     """The page as HTML for the checkpoints of some of `MODELS`, which are inside of it or fetched from beside it."""
     style, script = bundled_style(HERE / "page.css"), bundled_script(HERE / "page.js")
     rules = {
@@ -86,10 +78,13 @@ def page(files: dict[str, Path], kernel: bytes, inside: bool) -> str:
         "form-action": "'none'",
     }
     policy = "; ".join(f"{name} {value}" for name, value in rules.items())
-    first, *rest = [_model_inside(name, path) for name, path in files.items()] if inside else [""]
+    element = '<script type="text/plain" id="model {}">{}</script>'.format
+    models = [element(name, base64.b64encode(path.read_bytes()).decode()) for name, path in files.items() if inside]
     # Escape `<` in JSON, so that no text can close the script element.
     data = json_text(page_data(files, kernel), separators=(",", ":")).replace("<", "\\u003c")
-    parts = {"policy": policy, "style": style, "script": script, "data": data, "first": first, "rest": "\n".join(rest)}
+    icon = base64.b64encode((HERE.parent / "viz_app/frame/icon.svg").read_bytes()).decode()
+    parts = {"policy": policy, "address": address, "icon": icon, "style": style, "script": script, "data": data}
+    parts |= {"first": "".join(models[:1]), "rest": "\n".join(models[1:])}
     html = (HERE / "page.html").read_text(encoding="utf-8")
     for name, text in parts.items():
         html = html.replace("{" + name + "}", text, 1)
@@ -104,7 +99,7 @@ def page_data(files: dict[str, Path], kernel: bytes) -> dict[str, Any]:
                 "name": name,
                 "title": MODELS[name][0],
                 "languages": MODELS[name][1],
-                "examples": MODELS[name][2],
+                "examples": list(examples(name)),
                 "bytes": path.stat().st_size,
                 "facts": model_facts(load_checkpoint(path).model.config),
             }
@@ -120,22 +115,21 @@ def page_data(files: dict[str, Path], kernel: bytes) -> dict[str, Any]:
     }
 
 
+def examples(model: str) -> Iterator[dict[str, Any]]:
+    """The sentences to begin with, see `Example` in page.js."""
+    for exhibit in (each for each in (*EXHIBITS, *CAPTIONS) if each.model == model and each.notice):
+        head, word, _ = next(link for link in map(parsed, exhibit.links) if link[0].short in exhibit.notice)
+        yield {"sentence": exhibit.source, "notice": exhibit.notice, "place": head._asdict(), "word": word}
+
+
 def _languages() -> Iterator[tuple[str, tuple[str, dict[str, Any]]]]:
     """The languages of the interface with the texts of the page and its drawings, by their codes."""
-    texts = tuple(_texts())
+    folders = ("web/", "core/drawing/", "docs/gallery/")
+    messages = [each.id for each in template() if any(file.startswith(folders) for file, _ in each.locations)]
+    texts = [cast("ScriptText", each if isinstance(each, tuple) else (each,)) for each in messages]
     for code, name in LANGUAGES.items():
         with speaking(code):
-            yield code, (name, texts_for_script(texts))
-
-
-def _texts() -> Iterable[ScriptText]:
-    for message in template():
-        if any(file.startswith(("web/", "core/drawing/")) for file, _ in message.locations):
-            yield cast("ScriptText", message.id if isinstance(message.id, tuple) else (message.id,))
-
-
-def _model_inside(name: str, path: Path) -> str:
-    return f'<script type="text/plain" id="model {name}">{base64.b64encode(path.read_bytes()).decode()}</script>'
+            yield code, (name, texts_for_script(tuple(texts)))
 
 
 def compiled_kernel() -> bytes:

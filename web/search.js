@@ -10,17 +10,16 @@ import { logSoftmax } from "./transformer.js";
  * @property {number[]} ids Without `<s>`; the last is `</s>` if it is finished.
  * @property {number} logProb
  * @property {number} score `logProb` divided by ((5 + length) / 6)^lengthPenalty (Wu et al. 2016).
- * @property {number[]} rows Of the memory, of its tokens that were fed.
- */
+ * @property {number[]} rows Of the memory, of its tokens that were fed. */
 
 /**
  * @param {Transformer} model
  * @param {Memory} memory Of `encode`.
  * @param {number} limit Largest number of tokens.
- * @param {{ beamSize: number, lengthPenalty: number }} options
+ * @param {{ beamSize: number, lengthPenalty: number, prefix?: readonly number[] }} options Scores include a forced prefix.
  * @returns {Hypothesis[]} As many as the beam has, best first.
  */
-export function beamSearch(model, memory, limit, { beamSize, lengthPenalty }) {
+export function beamSearch(model, memory, limit, { beamSize, lengthPenalty, prefix = [] }) {
   const { eos_id, bos_id, pad_id } = model.config;
   const scored = (/** @type {number} */ logProb, /** @type {number} */ length) =>
     logProb / ((5 + length) / 6) ** lengthPenalty;
@@ -42,7 +41,8 @@ export function beamSearch(model, memory, limit, { beamSize, lengthPenalty }) {
     const candidates = live.flatMap((hypothesis, parent) => {
       const logProbs = logSoftmax(logits.subarray(parent * width, (parent + 1) * width));
       for (const never of [pad_id, bos_id]) logProbs[never] = -Infinity;
-      return best(logProbs, 2 * beamSize).map((id) => ({ parent, id, logProb: hypothesis.logProb + logProbs[id] }));
+      const next = position < prefix.length ? [prefix[position]] : best(logProbs, 2 * beamSize);
+      return next.map((id) => ({ parent, id, logProb: hypothesis.logProb + logProbs[id] }));
     });
     candidates.sort((a, b) => b.logProb - a.logProb);
     /** @type {Hypothesis[]} */

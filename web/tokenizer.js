@@ -27,6 +27,11 @@ export class Tokenizer {
     );
   }
 
+  /** The characters that the vocabulary lacks: they are read as bytes. @param {string} text */
+  unseen(text) {
+    return [...new Set(text)].filter((each) => this.pieces[this.encode(each).at(-1) ?? 0].startsWith("<0x"));
+  }
+
   /** @param {string} piece Not in the vocabulary. */
   bytes(piece) {
     return [...new TextEncoder().encode(piece)].map((byte) => /** @type {number} */ (this.ids.get(spelledByte(byte))));

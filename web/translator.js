@@ -17,7 +17,7 @@ const [MAX_SOURCE_TOKENS, MAX_EXTRA_TOKENS, NUM_ALTERNATIVES] = [512, 50, 5];
  * @property {string[]} fed Tokens fed to the decoder, `<s>` first.
  * @property {string[]} predicted Tokens predicted at the same positions, `</s>` last.
  * @property {number[]} logProbs Of the predicted tokens, in nats.
- * @property {[token: string, logProb: number][][]} alternatives The most probable tokens at each position.
+ * @property {[token: string, logProb: number, id: number][][]} alternatives The most probable tokens at each position.
  * @property {{ encoder_self: HeadWeights[], decoder_self: HeadWeights[], cross: HeadWeights[] }} weights
  */
 
@@ -31,11 +31,13 @@ export class Translator {
 
   /**
    * @param {string} text
-   * @param {{ beamSize: number, lengthPenalty: number }} options
+   * @param {{ beamSize: number, lengthPenalty: number, prefix?: readonly number[] }} options
    * @returns {{ text: string, ids: number[], logProb: number, score: number }[]} Best first.
    */
   translate(text, options) {
     const source = this.sourceIds(text);
+    if (options.prefix?.some((id) => this.tokenizer.pieces[id] === undefined))
+      throw new RangeError("the forced words are those of another model");
     const { memory } = this.model.encode(source);
     return beamSearch(this.model, memory, source.length + MAX_EXTRA_TOKENS, options).map((hypothesis) => ({
       ...hypothesis,
@@ -63,7 +65,7 @@ export class Translator {
       predicted: this.pieces(predicted),
       logProbs: predicted.map((id, row) => logProbs[row][id]),
       alternatives: logProbs.map((row) =>
-        best(row, NUM_ALTERNATIVES).map((id) => [this.tokenizer.pieces[id], row[id]]),
+        best(row, NUM_ALTERNATIVES).map((id) => [this.tokenizer.pieces[id], row[id], id]),
       ),
       weights: { encoder_self: weights, decoder_self: selfWeights, cross: crossWeights },
     };

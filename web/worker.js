@@ -21,11 +21,13 @@ const NO_WEIGHT = -32768;
  * @property {ArrayBuffer} [kernel] With the first file.
  * @property {string} text
  * @property {number} beamSize
+ * @property {number[]} prefix Tokens that the translation is forced to begin with.
  *
- * @typedef {{ spans: Span[], logProb: number, others: [Span[], number][] }} Predicted
+ * @typedef {{ id: number, spans: Span[], logProb: number, others: Omit<Predicted, "others">[] }} Predicted
  * @typedef {object} Answer
  * @property {number} number Of the request.
  * @property {string} [refused] Why there is no translation.
+ * @property {string[]} unseen Characters that the vocabulary lacks.
  * @property {{ text: string, logProb: number, score: number }[]} hypotheses Best first.
  * @property {Predicted[]} predicted
  * @property {Record<string, { query: Span[][], key: Span[][], predicted: Span[][] | null, weights: string[][] }>} kinds
@@ -46,20 +48,22 @@ self.onmessage = ({ data }) => {
 };
 
 /** @param {Request} request @returns {Answer} */
-function answer({ number, model, file, kernel, text, beamSize }) {
+function answer({ number, model, file, kernel, text, beamSize, prefix }) {
   if (file) translators.set(model, new Translator(file, kernel ? fastKernel(kernel) : plainKernel()));
   const translator = /** @type {Translator} */ (translators.get(model));
-  const hypotheses = translator.translate(text, { beamSize, lengthPenalty: 0.6 });
+  const hypotheses = translator.translate(text, { beamSize, lengthPenalty: 0.6, prefix });
   const explained = translator.explain(text, hypotheses[0].ids);
   const [source, fed, predicted] = [explained.source, explained.fed, explained.predicted].map(labels);
   const { encoder_self, decoder_self, cross } = explained.weights;
   return {
     number,
+    unseen: translator.tokenizer.unseen(text),
     hypotheses: hypotheses.map(({ text, logProb, score }) => ({ text, logProb, score })),
     predicted: predicted.map((spans, at) => ({
+      id: hypotheses[0].ids[at] ?? translator.model.config.eos_id,
       spans,
       logProb: explained.logProbs[at],
-      others: explained.alternatives[at].map(([token, logProb]) => [labels([token])[0], logProb]),
+      others: explained.alternatives[at].map(([token, logProb, id]) => ({ id, spans: labels([token])[0], logProb })),
     })),
     kinds: {
       encoder_self: { query: source, key: source, predicted: null, weights: encoded(encoder_self, source.length) },

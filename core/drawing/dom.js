@@ -36,6 +36,11 @@ export function vector(tag, attributes = {}, text = "") {
   return node;
 }
 
+/** An element of the page. @param {string} id */
+export function byId(id) {
+  return /** @type {HTMLElement} */ (document.getElementById(id));
+}
+
 /**
  * A button that Tab reaches if it is the first of its group; arrow keys reach the others.
  * @param {string} style

@@ -4,7 +4,7 @@
 /** @import { Figure1Data, Span } from "../drawing/types" */
 /** @import { KindData, Selection, View } from "../drawing/head_explorer.js" */
 
-import { element, isolated, meter, spelled, tableRow } from "../drawing/dom.js";
+import { byId, element, isolated, meter, spelled, tableRow } from "../drawing/dom.js";
 import { drawFigureOfHeads } from "../drawing/figure1_heads.js";
 import { VIEWS, exploreHeads } from "../drawing/head_explorer.js";
 
@@ -32,11 +32,17 @@ function build() {
     "Attention weights show which tokens a head mixed, not why the model chose its words. " +
     "Layers and heads are counted from 1.";
   const heads = element("div");
-  if (data.note?.back) byId("page").append(backLink(...data.note.back));
+  if (data.note?.back)
+    byId("page")
+      .appendChild(element("p", "", "\u2190 "))
+      .append(link(...data.note.back));
   if (data.note) byId("page").append(element("p", "about", data.note.title));
-  byId("page").append(title);
-  if (data.note) byId("page").append(emphasised("p", data.note.text));
-  byId("page").append(element("p", "faint", note), heads);
+  byId("page").append(
+    title,
+    ...(data.note ? [emphasised("p", data.note.text)] : []),
+    element("p", "faint", note),
+    heads,
+  );
   if (data.note?.questions.length) byId("page").append(questions(data.note.questions));
   const model = data.figure1 && element("section");
   if (model) byId("page").append(model);
@@ -84,18 +90,18 @@ function drawFigure(section, onHead) {
 }
 
 /** @param {string} label @param {string} address */
-function backLink(label, address) {
-  const link = element("a", "", label);
-  link.setAttribute("href", address);
-  const line = element("p");
-  line.append("\u2190 ", link);
-  return line;
+function link(label, address) {
+  return Object.assign(element("a", "", label), { href: address });
 }
 
-/** @param {"p" | "li"} tag @param {string} text Words between asterisks are emphasised. */
+/** @param {"p" | "li"} tag @param {string} text Words between asterisks are emphasised, [labels](addresses) are links. */
 function emphasised(tag, text) {
   const node = element(tag);
-  node.append(...text.split("*").map((part, index) => (index % 2 ? element("em", "", part) : part)));
+  const parts = text.split(/\*([^*]*)\*|\[([^\]]*)\]\(([^)]*)\)/);
+  for (let at = 0; at < parts.length; at += 4) {
+    const [plain, word, label, address] = parts.slice(at);
+    node.append(plain, ...(word ? [element("em", "", word)] : []), ...(label ? [link(label, address)] : []));
+  }
   return node;
 }
 
@@ -140,11 +146,6 @@ function facts() {
   for (const [name, value] of data.facts) table.append(tableRow("td", [[name], [value]]));
   details.append(element("summary", "", "Model, settings and versions"), table);
   return details;
-}
-
-/** @param {string} id */
-function byId(id) {
-  return /** @type {HTMLElement} */ (document.getElementById(id));
 }
 
 build();

@@ -22,7 +22,7 @@ FRAME_HEIGHT = 720  # pixels; a larger page scrolls
 
 @dataclass(frozen=True)
 class Note:
-    """Texts for the readers of a page, plain but for words between asterisks, which are emphasised."""
+    """Texts for the readers of a page, plain but for *emphasised* words and [links](addresses)."""
 
     title: str  # what the page is about
     text: str  # what to look at, and why

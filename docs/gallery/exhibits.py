@@ -6,6 +6,8 @@ model does: the translation, links of heads, tokens that were nearly chosen, oth
 
 from dataclasses import dataclass
 
+from core.text.phrases import marked
+
 
 @dataclass(frozen=True)
 class Exhibit:
@@ -18,12 +20,15 @@ class Exhibit:
         text: what to look at, and why; words between asterisks are emphasised.
         links: of heads, such as `cross L5 H8: fährt > departs`: in the row that predicts *fährt*, or that of this word
             in the encoder, the largest weight is on *departs*. Words, or pieces of words. The first is shown at first.
-        questions: three, for a class.
+        questions: three, for a class. A link leads to where one can be answered: `[Try it](page)` to the sentence on
+            the static page, `(page: SENTENCE)` to another one, `(NAME)` to a view of the app or to another exhibit.
         rivals: pieces of the translation and another one that was among the most probable in its place.
         others: further hypotheses of the search.
         model: a shipped checkpoint.
         variants: other sentences that the texts mention, with their translations.
         off: a head that is turned off in the translation and in the page.
+        notice: what to notice, as the static page says it, where this is an example. It names the head of one of the
+            links, which is shown there; the word that attends, which is one piece, comes first.
     """
 
     name: str
@@ -38,6 +43,7 @@ class Exhibit:
     variants: tuple[tuple[str, str], ...] = ()
     model: str = "en-de"
     off: str = ""
+    notice: str = ""
 
 
 EXHIBITS = (
@@ -50,11 +56,14 @@ EXHIBITS = (
         "it attends most to *street*, so that one head's picture is no proof that the model has understood.",
         ("encoder L5 H2: it > animal", "encoder L1 H3: it > street", "cross L4 H7: es > it"),
         (
-            "Replace *tired* by *wide*. Does *it* still attend to *animal* in encoder L5 H2? Should it?",
-            "How many of the 48 heads of the encoder attend from *it* to *animal* more than to any other word?",
+            "Replace *tired* by *wide*. Does *it* still attend to *animal* in encoder L5 H2? Should it? "
+            "[Try it](page: The animal didn't cross the street because it was too wide.)",
+            "How many of the 48 heads of the encoder attend from *it* to *animal* more than to any other word? "
+            "[All heads](heads)",
             "The German *es* agrees with *Tier*. Which of *er*, *sie*, *es* would be right for *Straße*?",
         ),
         rivals=(("es", "er"), ("es", "sie")),
+        notice=marked("In encoder L5 H2 “it” attends most to “animal”, the noun that it stands for."),
     ),
     Exhibit(
         "wrong_pronoun",
@@ -65,9 +74,10 @@ EXHIBITS = (
         "from *it* to *cat* all the same: where a head looks does not say what the model makes of it.",
         ("encoder L2 H6: it > cat", "encoder L3 H1: it > milk", "cross L4 H7: es > it"),
         (
-            "Which heads attend from *it* to *milk*? Would *es* be right for the milk?",
+            "Which heads attend from *it* to *milk*? Would *es* be right for the milk? [All heads](heads)",
             "Read the alternatives of *es* in the table. How sure is the model?",
-            "Find an English sentence in which *es* is right for *it*, and one in which it must be *er*.",
+            "Find an English sentence in which *es* is right for *it*, and one in which it must be *er*. "
+            "[Try it](page)",
         ),
         rivals=(("es", "sie"),),
         others=("Die Katze trank die Milch, weil sie hungrig war.",),
@@ -81,7 +91,8 @@ EXHIBITS = (
         "for both of them, and when the last one is due, decoder L5 H4 attends to *habe*, which announced it.",
         ("cross L6 H5: gelesen > read", "cross L6 H5: habe > read", "decoder L5 H4: gelesen > habe"),
         (
-            "*Read* can be present or past. Which word of the sentence decides it?",
+            "*Read* can be present or past. Which word of the sentence decides it? "
+            "[Without Yesterday](page: I read a book in the garden.)",
             "Where do the lines of cross L6 H5 cross each other, and what does a crossing mean?",
             "Why must the decoder look at its own words to write *gelesen*?",
         ),
@@ -96,10 +107,11 @@ EXHIBITS = (
         ("cross L5 H8: fährt > departs", "cross L6 H2: ab > departs", "decoder L5 H4: ab > fährt"),
         (
             "What would *Der Zug fährt um sieben Uhr* mean without *ab*?",
-            "How probable is *fährt*, and which other verbs does the model consider?",
-            "Compare with the next sentence: do the same heads do the same there?",
+            "How probable is *fährt*, and which other verbs does the model consider? [Click it](page)",
+            "Compare with the next sentence: do the same heads do the same there? [The next sentence](same_heads)",
         ),
         rivals=(("fährt", "geht"), ("ab", "an")),
+        notice=marked("In cross L6 H2 “ab” attends to “departs”, which “fährt” began to translate four words before."),
     ),
     Exhibit(
         "same_heads",
@@ -112,7 +124,7 @@ EXHIBITS = (
         (
             "In which of the two languages do the halves of the verb stand closer together?",
             "Another hypothesis is *Er nimmt seine Schuhe ab*. Which of the two would be understood?",
-            "Invent a sentence that would show that cross L6 H2 does something else.",
+            "Invent a sentence that would show that cross L6 H2 does something else. [Try it](page)",
         ),
         rivals=(("nimmt", "macht"),),
         others=("Er nimmt seine Schuhe ab.",),
@@ -148,8 +160,9 @@ EXHIBITS = (
         ),
         (
             "Switch between cross L5 H6 and L5 H3. Which of them would you call an aligner?",
-            "Where has *of* gone?",
-            "Translate *The finance minister resigned*. Do the two heads still differ?",
+            "Where has *of* gone? [Alignment](alignment)",
+            "Translate *The finance minister resigned*. Do the two heads still differ? "
+            "[Try it](page: The finance minister resigned.)",
         ),
     ),
     Exhibit(
@@ -161,12 +174,13 @@ EXHIBITS = (
         "cross L4 H2 attends to it for *n'a* as well, a word before its turn.",
         ("cross L4 H2: n'a > never", "cross L6 H7: jamais > never"),
         (
-            "Which words of the translation have no word of their own in English?",
+            "Which words of the translation have no word of their own in English? [Alignment](alignment)",
             "What would the sentence mean with *pas* in place of *jamais*?",
             "Why has the model to know of *never* before it writes *n'*?",
         ),
         rivals=(("jamais", "pas"),),
         model="en-fr",
+        notice=marked("In cross L6 H7 “jamais”, the second half of the negation, attends to “never”."),
     ),
     Exhibit(
         "head_off",
@@ -177,8 +191,9 @@ EXHIBITS = (
         "it is there, as in the first sentence; cross L4 H7 attends from *es* to *it* in both.",
         ("cross L4 H7: es > it",),
         (
-            "Does this prove that cross L6 H7 is the head of negation? What else could be the reason?",
-            "Cross L6 H7 is empty here. Which heads could have done its work, and did not?",
+            "Does this prove that cross L6 H7 is the head of negation? What else could be the reason? "
+            "[Switches](switches)",
+            "Cross L6 H7 is empty here. Which heads could have done its work, and did not? [Switches](switches)",
             "Plan an experiment with ten sentences that could show you wrong.",
         ),
         off="cross L6 H7",
@@ -192,9 +207,13 @@ EXHIBITS = (
         "the clue has been read, and the model writes the word for what is played all the same.",
         ("encoder L3 H8: match > burned", "cross L4 H6: Spiel > match"),
         (
-            "Which words of the sentence tell you that nobody plays?",
-            "The model has read talks, debates and captions of pictures. Which matches does one meet there?",
+            "Which words of the sentence tell you that nobody plays? [Why A rather than B](contrast)",
+            "The model has read talks, debates and captions of pictures. Which matches does one meet there? "
+            "[Corpus](corpus)",
             "Would more training data help, or another model?",
+        ),
+        notice=marked(
+            "In encoder L3 H8 “match” attends to “burned”, and yet the wrong word is written: “Spiel” is a game."
         ),
     ),
     Exhibit(
@@ -206,9 +225,10 @@ EXHIBITS = (
         "second. Encoder L3 H5 attends from *bank* to *river*, so the clue has been read and was not decisive.",
         ("encoder L3 H5: bank > river", "cross L4 H2: Bank > bank"),
         (
-            "Another hypothesis begins with *Er saß am Ufer*. Why must *am* be decided before *Ufer*?",
-            "Is *saß* a clue for the bench? Try *He swam to the bank of the river*.",
-            "Which English words would you add so that nobody can misunderstand it?",
+            "Another hypothesis begins with *Er saß am Ufer*. Why must *am* be decided before *Ufer*? [Beam](beam)",
+            "Is *saß* a clue for the bench? Try *He swam to the bank of the river*. "
+            "[Try it](page: He swam to the bank of the river.)",
+            "Which English words would you add so that nobody can misunderstand it? [Try it](page)",
         ),
         rivals=(("Bank", "U"),),
         others=("Er saß am Ufer des Flusses.",),
@@ -224,7 +244,7 @@ EXHIBITS = (
         (
             "In German the ones come first: *achtundzwanzig*. Why is that hard to write from left to right?",
             "Would you notice the mistake if you could not read English?",
-            "How could a program check numbers in translations?",
+            "How could a program check numbers in translations? [Score a file](score)",
         ),
         rivals=(("Zwei", "Zw"),),
     ),
@@ -239,7 +259,7 @@ EXHIBITS = (
         (
             "What would a reader in Berlin understand by *3,417*?",
             "Why does the sentence no longer begin with *In*?",
-            "Try *1,234,567 inhabitants* in the app. What goes wrong there?",
+            "Try *1,234,567 inhabitants*. What goes wrong there? [Try it](page: 1,234,567 inhabitants)",
         ),
         rivals=(("Menschen", "Personen"),),
     ),
@@ -252,9 +272,9 @@ EXHIBITS = (
         "cross L5 H6 to *saw*, so attention does not show the gap.",
         ("cross L4 H4: gewonnen > won", "cross L5 H6: gewonnen > saw", "cross L6 H1: kam > came"),
         (
-            "Which other heads attend to *saw*? In the rows of which words?",
-            "How much less probable is *Er kam. Er sah. Er hat gewonnen* for the model? Score it in the app.",
-            "How could a program notice that a sentence is missing?",
+            "Which other heads attend to *saw*? In the rows of which words? [All heads](heads)",
+            "How much less probable is *Er kam. Er sah. Er hat gewonnen* for the model? [Translation](translate)",
+            "How could a program notice that a sentence is missing? [Score a file](score)",
         ),
     ),
     Exhibit(
@@ -266,9 +286,10 @@ EXHIBITS = (
         "words before its turn, L4 H8 to *friend* for *Freundin*, and L5 H1 copies the name; yet *Arzt* is a man.",
         ("cross L6 H5: Meine > Mrs", "cross L4 H8: Freundin > friend", "cross L5 H1: Brown > Brown"),
         (
-            "Replace *Mrs* by *Dr*. What does the model write, and how sure is it?",
-            "Which other heads attend to *Mrs* in the rows of *Meine* and *Freundin*?",
-            "Compare with the teacher who is a sister: what do the two sentences have in common?",
+            "Replace *Mrs* by *Dr*. What does the model write, and how sure is it? "
+            "[Try it](page: My friend Dr Brown is a doctor.)",
+            "Which other heads attend to *Mrs* in the rows of *Meine* and *Freundin*? [All heads](heads)",
+            "Compare with the teacher who is a sister: what do the two sentences have in common? [The teacher](gender)",
         ),
         rivals=(("Meine", "Mein"),),
         variants=(("My friend Mr Brown is a doctor.", "Mein Freund Brown ist Arzt."),),
@@ -284,7 +305,8 @@ EXHIBITS = (
         (
             "What would *Er legte das Buch auf dem Tisch* mean?",
             "English has one *put*, German *legen*, *stellen* and *setzen*. When is which right?",
-            "Which head tells the decoder that *Tisch* is masculine, before it is written?",
+            "Which head tells the decoder that *Tisch* is masculine, before it is written? "
+            "[What heads write](contributions)",
         ),
         others=("Er stellte das Buch auf den Tisch.",),
     ),
@@ -297,11 +319,14 @@ EXHIBITS = (
         "lines cross; decoder L1 H4 attends from *blanc* to *chat*, on whose gender its ending depends.",
         ("cross L4 H3: rouge > red", "decoder L1 H4: blanc > chat", "cross L5 H4: blanc > white"),
         (
-            "Why *blanc* and not *blanche*? Which word would change it?",
-            "How probable is *une* at its place, when neither *maison* nor *rouge* is written yet?",
-            "Do all heads that attend from *rouge* to *red* attend from *maison* to *house*?",
+            "Why *blanc* and not *blanche*? Which word would change it? [Why A rather than B](contrast)",
+            "How probable is *une* at its place, when neither *maison* nor *rouge* is written yet? [Click it](page)",
+            "Do all heads that attend from *rouge* to *red* attend from *maison* to *house*? [All heads](heads)",
         ),
         model="en-fr",
+        notice=marked(
+            "In cross L4 H3 the line of “rouge” to “red” crosses that of “maison”: in French the colour comes second."
+        ),
     ),
     Exhibit(
         "reversed",
@@ -318,6 +343,9 @@ EXHIBITS = (
         ),
         rivals=(("Je", "Tu"),),
         model="en-fr",
+        notice=marked(
+            "In cross L5 H6 “te” attends to “you”, as it should; yet the sentence turns round who misses whom."
+        ),
     ),
     Exhibit(
         "gender",
@@ -328,9 +356,11 @@ EXHIBITS = (
         "The model prefers the masculine *Lehrer*; *Lehrerin* is in another of the hypotheses that the search found.",
         ("encoder L3 H1: teacher > sister", "cross L5 H5: Lehrer > teacher"),
         (
-            "What does the model write for *My brother is a teacher*, and what for *My sister is a nurse*?",
+            "What does the model write for *My brother is a teacher*, and what for *My sister is a nurse*? "
+            "[The brother](page: My brother is a teacher. He works in Hamburg.) "
+            "[The nurse](page: My sister is a nurse. She works in Hamburg.)",
             "Whose habit is this: the model's, that of its data, or that of the language?",
-            "Design a test with fifty sentences that measures it.",
+            "Design a test with fifty sentences that measures it. [A test set](test_set)",
         ),
         rivals=(("Lehrer", "Lehr"),),
         others=("Meine Schwester ist Lehrerin. Sie arbeitet in Hamburg.",),
@@ -344,9 +374,40 @@ EXHIBITS = (
         "cross L3 H8 attends from *G* to *G*, L4 H8 from *N* to *N*. On the way an O is lost.",
         ("cross L3 H8: G > G", "cross L4 H8: N > N"),
         (
-            "Write the sentence in small letters in the app. Why is that another sentence for the model?",
-            "Compare the number of tokens of *MORNING* and *morning*.",
+            "Write the sentence in small letters. Why is that another sentence for the model? "
+            "[Try it](page: Good morning.)",
+            "Compare the number of tokens of *MORNING* and *morning*. [Try it](page: MORNING morning)",
             "What should a translator do with capitals: learn them, or be spared them?",
+        ),
+    ),
+)
+
+# Of the small model, for the static page alone.
+CAPTIONS = (
+    Exhibit(
+        "ahead",
+        "",
+        "A little girl in a pink dress is climbing up a set of stairs.",
+        "Ein kleines Mädchen in einem rosafarbenen Kleid klettert eine Treppe hinauf.",
+        "",
+        ("cross L3 H1: kleines > girl",),
+        ("", "", ""),
+        model="multi30k",
+        notice=marked(
+            "In cross L3 H1 “kleines” attends one word ahead, to “girl”: its ending depends on the noun, “Mädchen”."
+        ),
+    ),
+    Exhibit(
+        "behind",
+        "",
+        "Two dogs are running through the snow.",
+        "Zwei Hunde laufen durch den Schnee.",
+        "",
+        ("cross L1 H3: laufen > dogs",),
+        ("", "", ""),
+        model="multi30k",
+        notice=marked(
+            "In cross L1 H3 “laufen” attends one word back, to “dogs”, of which “Hunde” has just been written."
         ),
     ),
 )

@@ -2,9 +2,12 @@
 
 import hashlib
 import html
+import os
+import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import cache
+from urllib.parse import urlencode
 
 from torch import Tensor
 
@@ -18,10 +21,14 @@ from core.files.shipped_files import shipped_checkpoint
 from core.results import Explanation
 from core.trace import Head, parse_head
 from core.translator import Translator
-from docs.gallery.exhibits import Exhibit
+from docs.gallery.exhibits import EXHIBITS, Exhibit
+from viz_app.page_list import VIEWS
 
 MARGIN = 0.05  # by which a link's weight exceeds the others of its row: other processors round otherwise
 BACK = ("All sentences", "../index.html")
+LINK = re.compile(r"\[([^\]]+)\]\((\w+)(: ([^)]+))?\)")
+STATIC_PAGE = os.environ.get("STATIC_PAGE", "static_page.html")  # as in docs/generate/gallery_pages.py
+_VIEWS = {view.name for view in VIEWS}
 LINE, WIDTH = 17, 228  # of a card's picture
 
 
@@ -81,8 +88,24 @@ def standalone_page(exhibit: Exhibit, explanation: Explanation) -> str:
     head, query, _ = parsed(exhibit.links[0])
     row_tokens = explanation.maps[head.kind][head.layer].row_tokens
     rows = _pieces(row_tokens, query)
-    note = Note(exhibit.title, exhibit.text, exhibit.questions, BACK)
+    note = Note(exhibit.title, exhibit.text, tuple(_linked(each, exhibit, head) for each in exhibit.questions), BACK)
     return page(record, head, rows=rows, note=note)
+
+
+def _linked(question: str, exhibit: Exhibit, head: Head) -> str:
+    """Return a question with the addresses of its links."""
+
+    def address(match: re.Match[str]) -> str:
+        label, place, sentence = match[1], match[2], match[4] or exhibit.source
+        if place in _VIEWS:
+            return f"[In the app: {label}](../pages/{place}.html)"
+        if place in {each.name for each in EXHIBITS}:
+            return f"[{label}]({place}.html)"
+        _require(exhibit, place == "page", f"the link of {question!r} leads nowhere")
+        shown = {"text": sentence, "model": exhibit.model, "head": f"{head.kind}.{head.layer + 1}.{head.head + 1}"}
+        return f"[{label}](../{STATIC_PAGE}#{urlencode(shown)})"
+
+    return LINK.sub(address, question)
 
 
 def card(exhibit: Exhibit, explanation: Explanation) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from build_cache import FOLDER, ROOT, digest
 
+STATIC_PAGE = os.environ.get("STATIC_PAGE", "static_page.html")  # from the site; by itself it says how to make it
 GALLERY = ROOT / "docs" / "gallery"
 PLACE = '<div class="gallery"></div>'  # of the cards, on the front page
 TAG = re.compile(r"<svg.*?</svg>|<[^>]*>", re.DOTALL)
@@ -30,7 +31,9 @@ class GalleryPages:
         Args:
             program: digest of the code of the project.
         """
-        self._key = digest(program, *(path.read_bytes() for path in sorted(GALLERY.glob("*.py"))))
+        self._key = digest(
+            program, os.environ.get("STATIC_PAGE", ""), *(path.read_bytes() for path in sorted(GALLERY.glob("*.py")))
+        )
         self._stamp = self.folder / "key.txt"
         known = self._stamp.read_text("utf-8") if self._stamp.exists() else ""
         self._process = None

@@ -10,7 +10,7 @@ from typing import Any
 from app_pages import PAGE_VIEWS, with_reading_help
 from build_cache import digest_of_program
 from cell_outputs import CellError, CellOutputs
-from gallery_pages import PLACE, GalleryError, GalleryPages, search_entries
+from gallery_pages import PLACE, STATIC_PAGE, GalleryError, GalleryPages, search_entries
 from latex2mathml.converter import convert
 from layers import with_picture
 from mkdocs.config.defaults import MkDocsConfig
@@ -127,8 +127,10 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Set formulas as MathML, which browsers draw without a script."""
+    """Set formulas as MathML, which browsers draw without a script, and the address of the static page."""
     content = FORMULA.sub(lambda match: _mathml(html.unescape(match[2]), match[1] == "div"), content)
+    if page.file.src_uri == "index.md":  # leads to the page itself, where there is one
+        content = content.replace('href="static_page.html"', f'href="{STATIC_PAGE}"')
     return _Build.reference.content(page, content) if is_reference(page) else content
 
 

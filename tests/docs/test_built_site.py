@@ -59,6 +59,10 @@ PAGES = {
     "install": "installation.html",
     "Translator": "python.html",
     "changelog": "changelog.html",
+    "train my own": "training.html",
+    "train my own model": "training.html",
+    "hooks": "python.html",
+    "head pruning": "pages/switches.html",
 }
 
 

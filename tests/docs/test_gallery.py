@@ -16,8 +16,9 @@ from core.files.shipped_files import shipped_checkpoint
 from core.results import Explanation
 from core.trace import HEAD_PATTERN, Head, parse_head
 from docs.gallery import __main__ as command
-from docs.gallery.exhibits import EXHIBITS, Exhibit
+from docs.gallery.exhibits import CAPTIONS, EXHIBITS, Exhibit
 from docs.gallery.pages import FalseClaimError, card, checked, parsed, standalone_page
+from web.build import MODELS, examples
 
 BY_NAME = {exhibit.name: exhibit for exhibit in EXHIBITS}
 
@@ -84,6 +85,16 @@ def test_every_head_of_a_text_has_a_link_that_is_checked(exhibit: Exhibit) -> No
     assert all(re.match(HEAD_PATTERN, link) for link in exhibit.links)
     assert 2 <= len(re.findall(r"[.!?](?= |$)", exhibit.text.replace("...", ""))) <= 3, "two sentences or three"
     assert all(text.count("*") % 2 == 0 for text in (exhibit.text, *exhibit.questions))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_to_notice_is_in_a_link_and_names_words_of_the_sentences(name: str) -> None:
+    exhibits = {each.notice: each for each in (*EXHIBITS, *(checked(each) and each for each in CAPTIONS))}
+    for example in examples(name):
+        exhibit, words = exhibits[example["notice"]], re.findall("\u201c(.+?)\u201d", example["notice"])
+        assert words[0] == example["word"]
+        assert all(word in f"{exhibit.source} {exhibit.translation}" for word in words)
+    assert list(examples(name))
 
 
 def test_there_are_twenty_sentences_with_three_questions_each() -> None:

@@ -33,6 +33,7 @@ for (const text of request.sentences) {
     const sourceIds = translator.sourceIds(text);
     const found = {
       sourceIds,
+      unseen: translator.tokenizer.unseen(text),
       hypotheses,
       source,
       fed,

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from core import Translator
+from core.analysis.unseen_characters import Alphabet
 from core.files.shipped_files import shipped_checkpoint
 from core.results import Explanation
 from tests.strange_sentences import is_text, strange_sentence
@@ -55,8 +56,10 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def page_results(checkpoint: Path, kernel: Path | None, texts: Sequence[str], beam_size: int) -> Iterator[Any]:
-    options = {"beamSize": beam_size, "lengthPenalty": 0.6}
+def page_results(
+    checkpoint: Path, kernel: Path | None, texts: Sequence[str], beam_size: int, prefix: Sequence[int]
+) -> Iterator[Any]:
+    options = {"beamSize": beam_size, "lengthPenalty": 0.6, "prefix": prefix}
     request = {"kernel": kernel and str(kernel), "sentences": list(texts), "options": options}
     return run(checkpoint, request, len(texts))
 
@@ -79,9 +82,9 @@ def run(checkpoint: Path, request: dict[str, Any], expected: int) -> Iterator[An
     assert count == expected
 
 
-def is_near_tie(translator: Translator, text: str, beam_size: int) -> bool:
+def is_near_tie(translator: Translator, text: str, beam_size: int, prefix: Sequence[int]) -> bool:
     """Whether two of the scores that the search of `core` compares differ by less than the tolerance."""
-    for state in translator.search(text, beam_size):
+    for state in translator.search(text, beam_size, prefix=prefix):
         log_probs = [candidate.log_prob for candidate in state.candidates]
         scores = [hypothesis.score for hypothesis in state.finished]
         if any(left - right < TOLERANCE for values in (log_probs, scores) for left, right in pairwise(values)):
@@ -96,7 +99,7 @@ def check_explanation(explanation: Explanation, found: Any) -> None:
     ]
     assert found["logProbs"] == pytest.approx(explanation.log_probs, abs=TOLERANCE)
     for ours, theirs in zip(explanation.alternatives, found["alternatives"], strict=True):
-        assert [value for _, value in theirs] == pytest.approx([value for _, value in ours], abs=TOLERANCE)
+        assert [value for _, value, _ in theirs] == pytest.approx([value for _, value in ours], abs=TOLERANCE)
     assert list(found["maps"]) == list(explanation.maps)
     for kind, layers in explanation.maps.items():
         ours = np.concatenate([layer.weights.numpy().ravel() for layer in layers])
@@ -105,31 +108,36 @@ def check_explanation(explanation: Explanation, found: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "fast", "beam_size", "count"),
+    ("name", "fast", "beam_size", "count", "begun"),
     [
-        ("multi30k", True, 4, 13),
-        ("multi30k", False, 4, 3),
-        ("multi30k", True, 1, 5),
-        ("en-de", True, 4, 4),
-        ("en-fr", True, 4, 4),
+        ("multi30k", True, 4, 13, ()),
+        ("multi30k", False, 4, 3, ()),
+        ("multi30k", True, 1, 5, ()),
+        ("multi30k", True, 4, 3, ("\u2581Zwei", "en")),
+        ("en-de", True, 4, 4, ()),
+        ("en-fr", True, 4, 4, ()),
     ],
 )
 def test_ids_translations_and_weights_are_those_of_core(
-    kernel: Path, name: str, fast: bool, beam_size: int, count: int
+    kernel: Path, name: str, fast: bool, beam_size: int, count: int, begun: Sequence[str]
 ) -> None:
     checkpoint = shipped_checkpoint(name)
     translator = Translator.from_checkpoint(checkpoint)
-    texts = sentences(NUM_SENTENCES or count)
+    prefix = [translator.tokenizer.target.token_id(piece) for piece in begun]
+    texts, alphabet = sentences(NUM_SENTENCES or count), Alphabet(translator.tokenizer)
     ties, refused = list[str](), 0
-    for text, found in zip(texts, page_results(checkpoint, kernel if fast else None, texts, beam_size), strict=True):
+    for text, found in zip(
+        texts, page_results(checkpoint, kernel if fast else None, texts, beam_size, prefix), strict=True
+    ):
         try:
-            translation = translator.translate(text, beam_size=beam_size)
+            translation = translator.translate(text, beam_size=beam_size, prefix=prefix)
         except ValueError:
             assert found["refused"], text
             refused += 1
             continue
         assert "refused" not in found, text
         assert found["sourceIds"] == translator.token_ids(text, "").source, text
+        assert found["unseen"] == list(alphabet.unseen(text)), text
         ours = [hypothesis.token_ids for hypothesis in translation.hypotheses]
         if [tuple(each["ids"]) for each in found["hypotheses"]] == ours:
             for hypothesis, theirs in zip(translation.hypotheses, found["hypotheses"], strict=True):
@@ -137,7 +145,7 @@ def test_ids_translations_and_weights_are_those_of_core(
                 assert theirs["logProb"] == pytest.approx(hypothesis.log_prob, abs=TOLERANCE * len(hypothesis.tokens))
                 assert theirs["score"] == pytest.approx(hypothesis.score, abs=TOLERANCE * len(hypothesis.tokens))
         else:
-            assert is_near_tie(translator, text, beam_size), text
+            assert is_near_tie(translator, text, beam_size, prefix), text
             ties.append(text)
         check_explanation(translator.explain(text, found["hypotheses"][0]["ids"]), found)
     print(f"{name}: {len(texts)} sentences, {refused} refused by both, {len(ties)} near ties: {ties}")

@@ -41,6 +41,7 @@ def template() -> Catalog:
         "core": [python],
         "core/drawing": [script],
         "web": [python, script],
+        "docs/gallery": [python],
     }
     catalog = Catalog(domain=DOMAIN)
     for folder, methods_of_folder in methods.items():
