@@ -24,6 +24,7 @@ from core.lab.variants import VARIANTS, Settings
 
 Row = tuple[str, tuple[str, ...], Mapping[str, int]]  # task, variants, sizes
 DEEP, WIDE_HEAD = {"num_layers": 6}, {"d_model": 256, "num_heads": 1}
+SLOW = {**DEEP, "warmup": 400}
 ROWS: list[Row] = [
     ("reverse", (), {}),
     *(("reverse", (name,), {}) for name in VARIANTS),
@@ -31,7 +32,7 @@ ROWS: list[Row] = [
     *(("sort", variants, {}) for variants in ((), ("no_positions",))),
     ("dates", (), {}),
     *(("reverse", variants, WIDE_HEAD) for variants in ((), ("no_scale",))),
-    *(("reverse", variants, DEEP) for variants in ((), ("no_norm",), ("norm_before",))),
+    *(("reverse", variants, size) for size in (DEEP, SLOW) for variants in ((), ("no_norm",), ("norm_before",))),
 ]
 
 

@@ -286,9 +286,7 @@ EXERCISES = {
         lambda _: ORDERS,
         _measure_positions,
         "positions",
-        marked(
-            "In Positions, First layer, read Content to content; type the words in reverse order, and read it again."
-        ),
+        marked("In Positions, First layer, compare Content to content for the words in both orders."),
     ),
     "negation": Exercise(
         marked("Where nicht comes from"),

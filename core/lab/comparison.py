@@ -7,8 +7,7 @@ from core.lab.tasks import Task
 from core.lab.training import Training
 from core.lab.variants import VARIANTS, Settings
 
-EVERY = 50  # steps between two counts of exact answers
-COUNTED = 100  # unseen pairs whose answers are counted
+EVERY, COUNTED = 50, 100  # steps between two counts of exact answers, and unseen pairs that are answered
 
 
 class Comparison:

@@ -57,11 +57,6 @@ class Training:
         sizes = size.d_model, size.d_ff, size.num_heads, size.num_layers, size.dropout
         return module.Transformer(self.task.vocab_size, *sizes).eval()
 
-    @property
-    def is_paper_model(self) -> bool:
-        """Whether its model is the paper's, and opens everywhere."""
-        return all(variant.is_paper_model for variant in self.variants)
-
     def step(self) -> Step:
         """Train on one batch."""
         sources, targets = self.task.batch(self.settings.batch_size, self._draw)
@@ -117,8 +112,8 @@ def checkpoint_of(training: Training) -> Checkpoint:
         raise ValueError(f"{', '.join(changed)}: this model is not the paper's, and only opens here; train it whole")
     task, size = training.task, training.settings
     sizes = {name: getattr(size, name) for name in ("d_model", "d_ff", "num_heads", "dropout")}
-    layers: dict[str, Any] = {f"num_{stack}_layers": size.num_layers for stack in ("encoder", "decoder")}
-    config = TransformerConfig(vocab_size=task.vocab_size, **sizes, **layers)
+    n = size.num_layers
+    config = TransformerConfig(vocab_size=task.vocab_size, num_encoder_layers=n, num_decoder_layers=n, **sizes)
     model = Transformer(config).eval()
     model.load_state_dict(training.model.state_dict())
     names = [variant.name for variant in training.variants]

@@ -98,10 +98,15 @@ def translations(app: AppTest) -> list[str]:
     return [label for _, label in sentence_bar_data(app)["translations"]]
 
 
+def drawn(app: AppTest, key: str) -> dict[str, Any]:
+    """The data of a component on the page."""
+    (found,) = [each for each in app.get("bidi_component") if each.key == key]
+    return json.loads(found.proto.json)[1]
+
+
 def sentence_bar_data(app: AppTest) -> dict[str, Any]:
     """The data of the sentence bar, see `sentence_payload`."""
-    (bar,) = [each for each in app.get("bidi_component") if each.key == KEY]
-    return json.loads(bar.proto.json)[1]
+    return drawn(app, KEY)
 
 
 def picture_files(app: AppTest) -> dict[str, dict[str, Any]]:

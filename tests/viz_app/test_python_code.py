@@ -192,17 +192,16 @@ def test_training(start: Start, rows: dict[str, Row], tiny_checkpoint: Path, tmp
         run_all(rows, 1)
 
 
-def test_build_one(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("own", ["", "".join(f"a{number} b\tb a{number}\n" for number in range(20))])
+def test_build_one(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch, own: str) -> None:
     monkeypatch.setattr(lab_run, "STEPS", (2,))
-    app = start(lab_task="sort", lab_part="no_positions", lab_size="one", lab_steps="2", lab_seed="7")
-    pairs = "".join(f"a{number} b\tb a{number}\n" for number in range(20))
-    for own in ("", pairs):
-        opened(comes_to(app, **({"lab_task": "own"} if own else {})), "build_one")
-        if own:
-            healthy(app.text_area(key="lab_own").set_value(own).run())
-        run = state_of(app, lab_run.LabSlot).measured
-        after_job(app, rows, run and run.job)
-        run_all(rows, 2)
+    choice = {"lab_task": "own" if own else "sort", "lab_part": "no_positions", "lab_size": "one", "lab_steps": "2"}
+    app = opened(start(**choice, lab_seed="7"), "build_one")
+    if own:
+        healthy(app.text_area(key="lab_own").set_value(own).run())
+    run = state_of(app, lab_run.LabSlot).measured
+    after_job(app, rows, run and run.job)
+    run_all(rows, 2)
 
 
 def test_table_1(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch) -> None:

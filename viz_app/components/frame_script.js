@@ -8,15 +8,12 @@
 import { language } from "../../core/drawing/texts.js";
 import { nameLinks } from "./page_links.js";
 import { component } from "./renderer.js";
-import { lead, scrollTo } from "./tour_lead.js";
+import { lead } from "./tour_lead.js";
 import { translateUploaders } from "./uploader_words.js";
 
-export default component(
-  (/** @type {Component<{ links: Links, tour: Step | null, part?: string }>} */ { data, setTriggerValue }) => {
-    if (data.part) return scrollTo(data.part);
-    const stops = [nameLinks(data.links)];
-    if (data.tour) stops.push(lead(data.tour, () => setTriggerValue("leave", true)));
-    if (language() !== "en") stops.push(translateUploaders());
-    return () => stops.forEach((stop) => stop());
-  },
-);
+export default component((/** @type {Component<{ links: Links, tour: Step | null }>} */ { data, setTriggerValue }) => {
+  const stops = [nameLinks(data.links)];
+  if (data.tour) stops.push(lead(data.tour, () => setTriggerValue("leave", true)));
+  if (language() !== "en") stops.push(translateUploaders());
+  return () => stops.forEach((stop) => stop());
+});

@@ -24,6 +24,7 @@ def frame_script(
     _component(data=data, key=KEY, on_leave_change=on_leave)
 
 
-def scroll_to(key: str) -> None:
-    """Scroll to the container of a page that has this key, once it is drawn."""
-    _component(data={"part": f".st-key-{key}"}, key="scroll_to")
+def scroll_to(key: str, move: int) -> None:
+    """Scroll to the container of the page that has this key, as a step of the tour does, once for each `move`."""
+    step = {"part": f".st-key-{key}", "focus": "", "follow": False, "move": f"{key} {move}"}
+    _component(data={"links": {"current": "", "groups": {}}, "tour": step}, key="scroll_to")

@@ -29,8 +29,9 @@ export function lead({ part, focus, follow, move }, onLeave) {
   }
   if (part && pointed !== move) {
     pointed = move;
-    scrollTo(part);
     whenDrawn(() => {
+      const shown = /** @type {HTMLElement | null} */ (document.querySelector(part));
+      if (shown) keepInView(shown);
       const focused = /** @type {HTMLElement | null} */ (focus ? document.querySelector(focus) : null);
       focused?.focus({ preventScroll: true });
       if (focused instanceof HTMLInputElement) focused.select();
@@ -42,17 +43,6 @@ export function lead({ part, focus, follow, move }, onLeave) {
   };
   document.addEventListener("keydown", leave);
   return () => document.removeEventListener("keydown", leave);
-}
-
-/**
- * Scroll to a part of the page, by its selector, once it is drawn.
- * @param {string} selector
- */
-export function scrollTo(selector) {
-  whenDrawn(() => {
-    const part = /** @type {HTMLElement | null} */ (document.querySelector(selector));
-    if (part) keepInView(part);
-  });
 }
 
 /**

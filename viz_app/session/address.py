@@ -217,10 +217,8 @@ LAB_TASK, LAB_PART = _same("lab_task", "reverse", "copy", "sort", "dates", "own"
 LAB_SIZE, LAB_UNIT = _same("lab_size", "two", "one", "six", "paper", "wide"), _same("lab_unit", "words", "characters")
 LAB_STEPS, LAB_SEED, LAB_HEAD = Field("lab_steps", INTEGER, 600), Field("lab_seed", INTEGER, 1), Field("lab_head", HEAD)
 
-# Section by section
+# Section by section, and Exercises
 SECTION = _text("section", "")
-
-# Exercises
 EXERCISE = _same("exercise", "previous", "mask", "positions", "negation", "beam", "part")
 EXERCISE_ANSWER, EXERCISE_CHECKED = _text("exercise_answer", ""), _text("exercise_checked", "")
 EXERCISES_SOLVED: Field[list[str]] = Field("exercises_solved", several(TEXT), [])

@@ -18,7 +18,7 @@ from core.lab.tasks import MAX_TOKENS, TASKS, Task, Unit, own_task
 from core.lab.training import checkpoint_of
 from core.lab.variants import Settings
 from viz_app.language import RefusedError, marked
-from viz_app.session import readings, uploads
+from viz_app.session import address, readings, uploads
 from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.open_models import OpenModels
@@ -112,6 +112,7 @@ class LabRun(Comparison):
         for model in models:
             session_object(OpenModels).add(model)
             readings.new_sentence(self.task.unseen[0][0])
+            address.WHOLE_WORDS.set(False)  # the digits of a source would be one word
             lead_to("overview")
 
 

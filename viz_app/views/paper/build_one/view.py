@@ -23,7 +23,7 @@ from viz_app.controls.lines_form import MAX_BYTES
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import isolated, plain, sentence_case
 from viz_app.drawing.head_names import KIND_NAMES, LayerHead, head_title
-from viz_app.language import joined, localized, marked, tr, tr_values
+from viz_app.language import joined, localized, marked, tr, tr_lower, tr_values
 from viz_app.session import address
 from viz_app.session.environment import LAB_VARIABLE, has_lab
 from viz_app.session.fields import Field
@@ -32,12 +32,13 @@ from viz_app.session.uploaded_text import decoded
 from viz_app.views.paper.build_one.lab_run import ANSWERED, STEPS, Choice, LabRun, LabSlot
 
 PAPER, OWN = "paper", "own"  # in place of a variant, and of a task of `core.lab`
+WHOLE = marked("The paper's parts")
 ROW = 50  # pixels of the maps of a layer
 MOST_POINTS, MOST_DOTS = 300, 50  # of a curve, and of one whose points are marked
 SIZES = {
     "two": {},
     "one": {"num_layers": 1},
-    "six": {"num_layers": 6},
+    "six": {"num_layers": 6, "warmup": 400},  # see ABOUT_SIZE
     "paper": {"d_model": 64, "d_ff": 256, "num_heads": 4},  # as `paper.train`
     "wide": {"d_model": 256, "num_heads": 1},
 }
@@ -48,6 +49,10 @@ TASKS = {
     "dates": marked("Dates in words to digits"),
     OWN: marked("Your own pairs"),
 }
+ABOUT_SIZE = marked(
+    "N layers in encoder and decoder each, of width d_model, with h heads. Six layers have a warm-up of {slow} steps: "
+    "with {usual}, as the others have, they learn nothing in the paper's order."
+)
 EXAMPLE = "one two\ttwo one"
 UNITS = {"words": marked("Words"), "characters": marked("Characters")}
 HOW_TO_READ = marked("""
@@ -91,26 +96,24 @@ def chosen() -> Choice | None:
         form = names.__getitem__
         return setting.draw(st.selectbox, label, list(names), format_func=form, width=width, help=about)
 
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         task = box(address.LAB_TASK, tr("Task"), tr_values(TASKS), 250)
         sizes = {name: Settings(**size) for name, size in SIZES.items()}
         names = {name: f"N = {s.num_layers}, d_model = {s.d_model}, h = {s.num_heads}" for name, s in sizes.items()}
-        size = sizes[box(address.LAB_SIZE, tr("Model size"), names, 330)]
-        parts = {
+        warmups = {"slow": sizes["six"].warmup, "usual": Settings().warmup}
+        size = sizes[box(address.LAB_SIZE, tr("Model size"), names, 330, tr(ABOUT_SIZE, **warmups))]
+        parts = {PAPER: tr("nothing: the paper's parts")} | {
             name: tr(each.title)
             for name, each in VARIANTS.items()
             if each.parts or replace(size, **each.settings) != size
         }
-        parts = {PAPER: tr("nothing: the paper's parts"), **parts}
         part = box(address.LAB_PART, tr("Changed"), parts, 360, tr(HOW_TO_READ))
         steps = address.LAB_STEPS.draw(st.selectbox, tr("Steps"), STEPS, format_func=localized, width=170)
         seed = address.LAB_SEED.draw(st.number_input, tr("Seed"), 0, 999_999)
     own = own_pairs() if task == OWN else None
-    return (
-        None
-        if task == OWN and own is None
-        else Choice(task, own, replace(size, seed=seed), part if part in VARIANTS else "", steps)
-    )
+    if task == OWN and own is None:
+        return None
+    return Choice(task, own, replace(size, seed=seed), "" if part == PAPER else part, steps)
 
 
 def about(choice: Choice) -> None:
@@ -158,9 +161,10 @@ def page() -> None:
 
 def result(run: LabRun) -> None:
     """Draw what the models have learned so far."""
-    names = [tr(each.variants[0].title) if each.variants else tr("the paper's parts") for each in run.trainings]
+    titles = [each.variants[0].title if each.variants else WHOLE for each in run.trainings]
+    names, lower = [*map(tr, titles)], [*map(tr_lower, titles)]
     if run.counted:
-        shares = [tr("{name} {share:.0%}", name=name, share=of[-1]) for name, of in zip(names, run.exact, strict=True)]
+        shares = [tr("{name} {share:.0%}", name=name, share=of[-1]) for name, of in zip(lower, run.exact, strict=True)]
         found = {"step": run.counted[-1], "count": len(run.task.unseen[:COUNTED]), "texts": joined(shares)}
         st.markdown(tr("**Exact answers after {step} steps** to {count} unseen sources: {texts}", **found))
     with st.container(key="side-by-side"):
@@ -173,6 +177,7 @@ def result(run: LabRun) -> None:
                 place = st.expander(tr("The code that differs")) if run.looked else st.container()
                 place.code(variant.diff(run.choice.settings), language=None, wrap_lines=True)
         with right:
+            st.caption(tr("All heads: {name}", name=lower[-1]))
             heads(run)
             curves(run, "exact", tr("exact answers"), names)
     st.caption(tr(NOT_MEANT))
@@ -232,7 +237,7 @@ def answers_table(run: LabRun, names: Sequence[str]) -> str:
 
 def opening(run: LabRun, name: str) -> None:
     """Offer the model to all pages and as a file, or say why it only lives here."""
-    if not run.trainings[-1].is_paper_model:
+    if (variant := VARIANTS.get(run.choice.variant)) and not variant.is_paper_model:
         text = marked(
             "**{name}**: all other views compute the paper's model, and are closed to this one, as they would show "
             "another. Its maps, answers and loss are here."

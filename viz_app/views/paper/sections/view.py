@@ -6,6 +6,8 @@ from viz_app.components.frame_script import scroll_to
 from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr
 from viz_app.session import address
+from viz_app.session.fields import Visit
+from viz_app.session.state import session_object
 from viz_app.views.paper.sections.paper_sections import SECTIONS, PaperSection
 
 ABOUT = marked("""
@@ -33,7 +35,7 @@ def card(section: PaperSection) -> None:
             st.markdown(tr("**See** {what}", what=tr(section.see)))
             st.link_button(tr(section.link), section.address, icon=":material/open_in_new:", type="tertiary")
     if section.number == address.SECTION.value:
-        scroll_to(key)
+        scroll_to(key, session_object(Visit).number)
 
 
 st.markdown(tr("**The paper, section by section**"), help=tr(ABOUT))

@@ -9,7 +9,7 @@ from core.lab import comparison, measured
 from core.lab.tasks import TASKS
 from core.lab.training import Training
 from core.lab.variants import VARIANTS, Settings
-from tests.viz_app.pages import Start, comes_to, healthy, said, state_of, to_page
+from tests.viz_app.pages import Start, comes_to, drawn, healthy, opened, said, state_of, to_page
 from viz_app.session import environment
 from viz_app.session.open_models import OpenModels
 from viz_app.views.paper.build_one import lab_run
@@ -69,6 +69,7 @@ def test_what_is_trained_opens_and_answers_the_same(lab: AppTest) -> None:
     translator, source = state_of(lab, OpenModels).model().translator, run.trainings[0].task.unseen[0][0]
     found = translator.translate(source, beam_size=1).hypotheses[0].token_ids
     assert run.trainings[0].answer_ids([source])[0][: len(found)] == list(found)
+    assert drawn(opened(lab, "heads"), "grid_heads_cross")["size"]["key"] == len(source)
 
 
 def test_own_pairs_and_limits(lab: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,8 @@
 """The page Exercises without a browser: solved through the views that its hints name."""
 
 import base64
-import json
 import re
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,30 +13,22 @@ from core.analysis import exercises
 from core.analysis.exercises import EXERCISES, PARTS, Opened
 from core.analysis.heads.head import all_heads
 from core.drawing.drawing_data import NO_WEIGHT, STEPS
-from tests.viz_app.pages import Start, comes_to, healthy, opened, reading, said
+from tests.viz_app.pages import Start, comes_to, drawn, healthy, opened, reading, said
 
 WORDS = "a b"  # of one token each
-TOKENS = {"words": "false", "hide_special": "false"}
 
 
-def drawn(app: AppTest, key: str) -> dict[str, Any]:
-    """The data of a component on the page."""
-    (found,) = [each for each in app.get("bidi_component") if each.key == key]
-    return json.loads(found.proto.json)[1]  # type: ignore[attr-defined]
-
-
-def cells(encoded: str, data: dict[str, Any]) -> NDArray[np.float64]:
+def cells(encoded: str, width: int) -> NDArray[np.float64]:
     """The weights of a map, NaN where it is hatched: [Q, K]."""
-    steps = np.frombuffer(base64.b64decode(encoded), "<i2").reshape(-1, len(data["key"]))
+    steps = np.frombuffer(base64.b64decode(encoded), "<i2").reshape(-1, width)
     return np.where(steps == NO_WEIGHT, np.nan, steps / STEPS)
 
 
 def heads(app: AppTest, view: str, kind: str) -> dict[str, NDArray[np.float64]]:
     """All heads of a kind."""
-    grid = drawn(opened(comes_to(app, kind=kind, **TOKENS), view), f"grid_heads_{kind}")
-    size = {"key": range(grid["size"]["key"])}
+    grid = drawn(opened(comes_to(app, kind=kind, words="false", hide_special="false"), view), f"grid_heads_{kind}")
     return {
-        f"{kind.split('_')[0]} L{int(layer) + 1} H{head}": cells(each, size)
+        f"{kind.split('_')[0]} L{int(layer) + 1} H{head}": cells(each, grid["size"]["key"])
         for layer, encoded in grid["weights"].items()
         for head, each in enumerate(encoded, 1)
     }
@@ -63,7 +53,7 @@ def positions(app: AppTest, view: str) -> dict[str, float]:
     def contents(text: str) -> NDArray[np.float64]:
         opened(comes_to(app, text=text, positions_view="first_layer"), view)
         data = drawn(app, "score_Content to content")
-        return data["most"] * cells(data["heads"][0]["weights"], data)
+        return data["most"] * cells(data["heads"][0]["weights"], len(data["key"]))
 
     turned, scores = (contents(text) for text in (" ".join(WORDS.split()[::-1]), WORDS))
     order = [*range(len(scores) - 2, -1, -1), len(scores) - 1]
