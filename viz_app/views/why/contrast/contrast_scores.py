@@ -9,6 +9,7 @@ from core.analysis.attribution.attribute import ContrastAttribution, attribute_c
 from core.analysis.attribution.contrast import contrast_at
 from core.analysis.attribution.contrast_methods import METHODS, NAMES, ContrastMethod, methods_of
 from core.analysis.attribution.deletion_curves import DeletionCurves, deletion_curves
+from core.analysis.attribution.word_deletion import WordDeletions, word_deletions
 from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import axis_groups
 from viz_app.components import word_links
@@ -50,11 +51,13 @@ class PredictionScores:
 
     Attributes:
         found: with the methods so far; None before the first step.
+        without: the prediction without each word of the source; None before the first step.
         curves: deletion curves of all methods; None until they are measured.
         refused: why there are none, or "".
     """
 
     found: ContrastAttribution | None = None
+    without: WordDeletions | None = None
     curves: DeletionCurves | None = None
     refused: str = ""
 
@@ -114,6 +117,7 @@ def _steps(about: Reading, position: int, against: int | None, known: Prediction
         for result in contrast_steps(contrast, methods):
             scores = {method: result.scores[method] for method in METHODS if method in result.scores}
             known.found = replace(result, scores=scores)
+            known.without = replace(known.without or word_deletions(result), attribution=known.found)
             yield int(len(scores) > 0)
     if known.found is not None and not known.has_curves:
         try:

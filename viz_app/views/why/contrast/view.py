@@ -35,6 +35,10 @@ sentence of as many unknown tokens, with embeddings of 0: integrated gradients s
 
 Words are sums of their tokens. Each method has a scale of its own.
 """)
+ABOUT_DELETION = marked("""
+Each word of the source is left out alone, and the model predicts this token again. Where less than half of its
+probability is left, the word decides. The other words are the control: what a word drawn by lot does.
+""")
 CAVEAT = marked(
     "A score says how this prediction moves when a token is hidden in the method's own way, not how the model works "
     "inside. Where methods disagree, no picture here is the explanation."
@@ -73,9 +77,9 @@ def page(reading: Reading) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         position = token_box(reading)
         against = contrast_scores.against_box(reading, position)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        methods = contrast_scores.methods_box()
-        tokens = token_boxes()
+        with st.popover(tr("More"), key="contrast-more"):
+            methods = contrast_scores.methods_box()
+            tokens = token_boxes()
     known = contrast_scores.scored(reading, position, against)
     job_control(
         contrast_scores.scoring_job(reading, position, against),
@@ -89,6 +93,10 @@ def attribution(reading: Reading, known: PredictionScores, methods: list[Contras
     result = known.found
     if result is None:
         return
+    if known.without is not None:
+        st.markdown(f"**{plain(translated(known.without.answer()))}**", help=tr(ABOUT_DELETION))
+        if agreement := known.without.agreement():
+            st.caption(plain(translated(agreement)))
     st.markdown(plain(translated(result.answer())), help=tr(HOW_TO_READ))
     done: list[ContrastMethod] = [method for method in methods if method in result.scores]
     left, right = st.container(key="scores-and-curves").columns([9, 5], gap="large")
