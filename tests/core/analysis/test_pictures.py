@@ -5,35 +5,24 @@ from typing import Any
 
 import pytest
 
-from core.analysis.pictures import (
-    LEAST_LIMIT,
-    Bars,
-    Curve,
-    Curves,
-    Grid,
-    Series,
-    effect_cells,
-    effect_ends,
-    effect_limit,
-    effect_share,
-)
+from core.analysis import pictures
 from core.analysis.pictures_data import clicked_place, head_at, picture_data
 from core.trace import Head
 
 HEAD = Head("cross", 0, 1)
-GRID = Grid(
+GRID = pictures.Grid(
     title="grid",
     legend="nats",
-    ends=effect_ends(2.0),
+    ends=pictures.effect_ends(2.0),
     scale="diverging",
     columns=["A", "B"],
-    rows=[("L1", [*effect_cells([-2.0], 2.0, [HEAD]), None]), ("L2", effect_cells([0.01], 2.0))],
+    rows=[("L1", [*pictures.effect_cells([-2.0], 2.0, [HEAD]), None]), ("L2", pictures.effect_cells([0.01], 2.0))],
 )
-BARS = Bars(
+BARS = pictures.Bars(
     title="bars",
     axis="nats",
     columns=["in", "L1"],
-    series=[Series(name="x", color=1, values=[1.0, -2.0], heads=[None, HEAD])],
+    series=[pictures.Series(name="x", color=1, values=[1.0, -2.0], heads=[None, HEAD])],
 )
 
 
@@ -59,8 +48,8 @@ def test_the_data_of_bars() -> None:
 
 
 def test_the_data_of_curves() -> None:
-    curve = Curve(name="loss", places=[0, 1, 2], values=[4.0, float("inf"), 2.0], color=0)
-    named = Curves(title="t", axis="nats", below="step", names=[(0, "first"), (2, "last")], curves=[curve])
+    curve = pictures.Curve(name="loss", places=[0, 1, 2], values=[4.0, float("inf"), 2.0], color=0)
+    named = pictures.Curves(title="t", axis="nats", below="step", names=[(0, "first"), (2, "last")], curves=[curve])
     data = json.loads(json.dumps(picture_data(named)))
     assert data["curves"][0]["points"] == [[0.0, 4.0], None, [2.0, 2.0]]
     assert data["about"] == "nats; step. loss: 4 at first, 2 at last; lowest 2 at last, highest 4 at first."
@@ -80,14 +69,14 @@ def test_what_is_no_mark_is_nothing(picture: Any) -> None:
 
 
 def test_the_scale_ends_at_the_largest_effect_but_noise_stays_pale() -> None:
-    assert effect_limit([0.5, -2.0]) == 2.0
-    assert effect_limit([0.001]) == LEAST_LIMIT
-    assert effect_limit([]) == LEAST_LIMIT
+    assert pictures.effect_limit([0.5, -2.0]) == 2.0
+    assert pictures.effect_limit([0.001]) == pictures.LEAST_LIMIT
+    assert pictures.effect_limit([]) == pictures.LEAST_LIMIT
 
 
 def test_the_scale_is_odd_and_rising_and_ends_at_its_limit() -> None:
     values = [-30.0, -20.4, -1.0, -0.05, 0.0, 0.05, 1.0, 20.4, 30.0]
-    shares = [effect_share(value, 20.4) for value in values]
+    shares = [pictures.effect_share(value, 20.4) for value in values]
     assert shares == sorted(shares)
     assert shares == pytest.approx([-share for share in reversed(shares)])
     assert (shares[1], shares[4], shares[0]) == (-1.0, 0.0, -1.0)

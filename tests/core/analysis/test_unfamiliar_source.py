@@ -4,18 +4,8 @@ from pathlib import Path
 import pytest
 
 from core import Translator
+from core.analysis import unfamiliar_source
 from core.analysis.corpus.index_file import index_beside
-from core.analysis.unfamiliar_source import (
-    FEWEST_SENTENCES,
-    LETTERS,
-    SourceLanguage,
-    SpelledWords,
-    language_by_index,
-    source_problem,
-    unknown_share,
-    without_capitals,
-    words_but_names,
-)
 from core.files.file_writing import file_digest
 
 pytestmark = pytest.mark.usefixtures("short_translations")
@@ -31,10 +21,10 @@ for line in Path(__file__).with_name("source_languages.tsv").read_text(encoding=
 def test_names_are_no_other_language_and_seven_others_are(name: str):
     path = CHECKPOINTS / f"{name}.safetensors"
     translator = Translator.from_checkpoint(path)
-    language = language_by_index(index_beside(path), file_digest(path), translator)
+    language = unfamiliar_source.language_by_index(index_beside(path), file_digest(path), translator)
     assert language is not None
-    assert language_by_index(index_beside(path), "of another checkpoint", translator) is None
-    assert language_by_index(path, file_digest(path), translator) is None
+    assert unfamiliar_source.language_by_index(index_beside(path), "of another checkpoint", translator) is None
+    assert unfamiliar_source.language_by_index(path, file_digest(path), translator) is None
     assert [text for text in SENTENCES["names"] if language.is_other(text)] == []
     assert not language.is_other("MARIE CURIE, 1903!")  # no word but names
     others = [text for name, texts in SENTENCES.items() if name != "names" for text in texts]
@@ -44,20 +34,22 @@ def test_names_are_no_other_language_and_seven_others_are(name: str):
 
 def test_the_letters_of_words_have_a_distribution():
     words = ["sea", "sees", "ease", "as", "sea"]
-    model, letters = SpelledWords(words), sorted({*"".join(words), ">"})
+    model, letters = unfamiliar_source.SpelledWords(words), sorted({*"".join(words), ">"})
     for context in ("<<<", "<se", "zzz", "ase"):
         seen = sum(model.probability(context, letter) for letter in letters)
-        assert seen + (LETTERS - len(letters)) * model.probability(context, "q") == pytest.approx(1)
+        assert seen + (unfamiliar_source.LETTERS - len(letters)) * model.probability(context, "q") == pytest.approx(1)
     assert model.strangeness(["sea", "as"]) == pytest.approx(-(model.log_prob("sea") + model.log_prob("as")) / 7)
     assert model.strangeness(["sea"]) < model.strangeness(["esa"]) < model.strangeness(["xyz"])
     assert model.strangeness([]) == 0
 
 
 def test_only_words_without_a_capital_are_judged():
-    words = words_but_names("Dr. Ana didn't see 3 \u72d7 in Rome, it's true")
+    words = unfamiliar_source.words_but_names("Dr. Ana didn't see 3 \u72d7 in Rome, it's true")
     assert words == ["didn't", "see", "\u72d7", "in", "it's", "true"]
-    with pytest.raises(ValueError, match=f"3 sentences say too little of their language: give {FEWEST_SENTENCES}"):
-        SourceLanguage(["a b"] * 3, ["c"] * 3)
+    with pytest.raises(
+        ValueError, match=f"3 sentences say too little of their language: give {unfamiliar_source.FEWEST_SENTENCES}"
+    ):
+        unfamiliar_source.SourceLanguage(["a b"] * 3, ["c"] * 3)
 
 
 @pytest.mark.parametrize(
@@ -73,11 +65,11 @@ def test_only_words_without_a_capital_are_judged():
     ],
 )
 def test_capitals_are_put_in_lower_case(text: str, plain: str):
-    assert without_capitals(text) == plain
+    assert unfamiliar_source.without_capitals(text) == plain
 
 
 def test_unknown_characters_are_counted_as_characters_and_not_as_bytes(translator: Translator):
     for known, unknown, text in ((0, 2, "\U0001f600 \U0001f436"), (4, 1, "dog. \U0001f436"), (3, 0, "A. b")):
         found = translator.translate(text, beam_size=1)
-        assert unknown_share(found) == pytest.approx(unknown / (known + unknown))
-        assert source_problem(found, None) == ("unknown" if unknown > known else "")
+        assert unfamiliar_source.unknown_share(found) == pytest.approx(unknown / (known + unknown))
+        assert unfamiliar_source.source_problem(found, None) == ("unknown" if unknown > known else "")

@@ -16,17 +16,9 @@ from core.formats.importing import import_checkpoint
 from core.formats.model_facts import TASKS, model_facts
 from core.text.byte_pieces import BytePiece
 from core.translator import Translator
+from tests.core.formats import small_models
 from tests.core.formats.bart_models import KINDS, Pairs, write_model
 from tests.core.formats.marian_models import short_pairs, without_padding
-from tests.core.formats.small_models import (
-    LEARNED,
-    assert_converted,
-    assert_refused,
-    assert_same_logits,
-    change_json,
-    explained,
-    imported,
-)
 
 TEXTS = (
     "A dog runs.",
@@ -42,12 +34,12 @@ TEXTS = (
 @pytest.mark.parametrize("changes", [{"decoder_layers": 2}, {"encoder_layers": 2, "decoder_ffn_dim": 40}])
 def test_the_same_logits_as_transformers(kind: str, changes: dict[str, Any], tmp_path: Path, parallel_text: Pairs):
     reference, tokenizer = write_model(tmp_path, parallel_text, kind, **changes)
-    translator = imported(tmp_path)
+    translator = small_models.imported(tmp_path)
     for source, target in parallel_text[:6]:
         source_ids = tokenizer(source, return_tensors="pt").input_ids
         assert translator.codec.source_ids(source) == source_ids[0].tolist()
         _, fed, _ = translator.token_ids(source, target)
-        assert_same_logits(translator.model, reference, source_ids, torch.tensor([fed]), atol=1e-5)
+        small_models.assert_same_logits(translator.model, reference, source_ids, torch.tensor([fed]), atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -57,12 +49,12 @@ def test_the_same_translations_as_generate(kind: str, tmp_path: Path, parallel_t
     reference, tokenizer = write_model(tmp_path / "model", pairs, kind, steps=60, init_std=0.05)
     cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
     translator = Translator.from_checkpoint(tmp_path / "out.safetensors")
-    for text, _ in pairs[:LEARNED]:
+    for text, _ in pairs[: small_models.LEARNED]:
         batch = tokenizer(text, return_tensors="pt")
         limit = len(batch.input_ids[0]) + 9
         with torch.inference_mode():
             generated = reference.generate(**batch, max_length=limit)[0].tolist()
-        best, explanation = explained(translator, text, length_penalty=1.0)
+        best, explanation = small_models.explained(translator, text, length_penalty=1.0)
         assert [generated[0], *best.token_ids] == without_padding(generated, tokenizer.eos_token_id), text
         assert best.text == tokenizer.decode(generated, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         assert all(check.passed for check in check_explanation(translator, explanation, best))
@@ -77,7 +69,7 @@ def test_the_same_tokens_as_transformers(kind: str, saved: str, tmp_path: Path, 
             (tmp_path / name).unlink(missing_ok=True)
         reference.save_pretrained(tmp_path)
         assert (tmp_path / "tokenizer.json").exists()
-    translator = imported(tmp_path)
+    translator = small_models.imported(tmp_path)
     for text in [*TEXTS, *(text for pair in parallel_text for text in pair)]:
         text = " ".join(text.split())
         if kind != "bart" and text == TEXTS[4]:
@@ -97,7 +89,7 @@ def test_the_same_tokens_as_transformers(kind: str, saved: str, tmp_path: Path, 
 @pytest.mark.parametrize("kind", ["bart", "mbart", "mbart50"])
 def test_a_mask_in_a_text(kind: str, tmp_path: Path, parallel_text: Pairs) -> None:
     _, reference = write_model(tmp_path, parallel_text, kind)
-    translator = imported(tmp_path)
+    translator = small_models.imported(tmp_path)
     for text in ("A <mask> runs.", "<mask> dog", "A dog runs<mask>", "A <mask> <mask>, where?"):
         ids = reference(text).input_ids
         assert translator.codec.source_ids(text) == ids, text
@@ -107,7 +99,7 @@ def test_a_mask_in_a_text(kind: str, tmp_path: Path, parallel_text: Pairs) -> No
 
 def test_pieces_of_bytes_show_their_characters(tmp_path: Path, parallel_text: Pairs) -> None:
     write_model(tmp_path, parallel_text)
-    translator = imported(tmp_path)
+    translator = small_models.imported(tmp_path)
     pieces = translator.codec.source_pieces(translator.codec.source_ids("A 東京 dog"))
     assert pieces[:2] == ("<s>", "A")
     assert [piece.spells for piece in pieces if isinstance(piece, BytePiece)][:3] == ["東", "東", "東"]
@@ -155,7 +147,7 @@ def test_parameters_without_their_prefix(tmp_path: Path, parallel_text: Pairs) -
 def test_a_checkpoint_keeps_everything(tmp_path: Path, parallel_text: Pairs) -> None:
     for kind in KINDS:
         write_model(tmp_path / kind, parallel_text, kind)
-        assert_converted(tmp_path / kind, tmp_path / f"{kind}.safetensors")
+        small_models.assert_converted(tmp_path / kind, tmp_path / f"{kind}.safetensors")
 
 
 @pytest.mark.parametrize(
@@ -172,8 +164,8 @@ def test_a_checkpoint_keeps_everything(tmp_path: Path, parallel_text: Pairs) -> 
 )
 def test_refusals(kind: str, file: str, values: dict[str, Any], message: str, tmp_path: Path, parallel_text: Pairs):
     write_model(tmp_path, parallel_text, kind)
-    change_json(tmp_path / file, values)
-    assert_refused(tmp_path, message)
+    small_models.change_json(tmp_path / file, values)
+    small_models.assert_refused(tmp_path, message)
 
 
 def test_missing_files_of_the_tokenizer(tmp_path: Path, parallel_text: Pairs) -> None:
@@ -183,4 +175,4 @@ def test_missing_files_of_the_tokenizer(tmp_path: Path, parallel_text: Pairs) ->
     ):
         write_model(tmp_path / kind, parallel_text, kind)
         (tmp_path / kind / name).unlink()
-        assert_refused(tmp_path / kind, message)
+        small_models.assert_refused(tmp_path / kind, message)

@@ -21,15 +21,8 @@ from core.formats.progress import reporting
 from core.text.byte_pieces import is_special
 from core.text.marian_tokenizer import MarianTokenizer
 from core.translator import Translator
+from tests.core.formats import small_models
 from tests.core.formats.marian_models import Pairs, short_pairs, without_padding, write_model
-from tests.core.formats.small_models import (
-    LEARNED,
-    assert_converted,
-    assert_refused,
-    assert_same_logits,
-    explained,
-    imported,
-)
 from tests.lazy_imports import transformers
 
 SHAPES: dict[str, dict[str, Any]] = {
@@ -78,7 +71,7 @@ def test_the_same_logits_as_transformers(shape: str, tmp_path: Path, parallel_te
     reference = write_model(folder, parallel_text, **SHAPES[shape])
     found, tokenizer = import_checkpoint(folder), transformers.MarianTokenizer.from_pretrained(folder)
     for pair in parallel_text[:6]:
-        assert_same_logits(found.model, reference, *both_ids(reference, tokenizer, pair))
+        small_models.assert_same_logits(found.model, reference, *both_ids(reference, tokenizer, pair))
 
 
 def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs) -> None:
@@ -88,7 +81,7 @@ def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs)
     cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
     translator = Translator.from_checkpoint(tmp_path / "out.safetensors")
     tokenizer = transformers.MarianTokenizer.from_pretrained(tmp_path / "model")
-    texts = [text for text, _ in pairs[:LEARNED]]
+    texts = [text for text, _ in pairs[: small_models.LEARNED]]
     batch = tokenizer(texts, return_tensors="pt", padding=True)
     with torch.inference_mode():
         expected = [without_padding(ids, tokenizer.eos_token_id) for ids in reference.generate(**batch).tolist()]
@@ -99,7 +92,7 @@ def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs)
 
 
 def test_a_language_code_is_for_every_sentence_of_a_text(with_codes: Path) -> None:
-    translator = imported(with_codes)
+    translator = small_models.imported(with_codes)
     found = translator.translate_text(">>fra<< It rains. Where?", beam_size=1)
     assert [sentence.source_tokens[0] for sentence in found.sentences] == [">>fra<<", ">>fra<<"]
     for text, num_codes in ((">>fra<< It rains.", 1), ("It rains.", 0)):
@@ -183,7 +176,7 @@ def test_progress_is_the_share_of_the_weights_that_has_been_read(original: Path)
 def test_attention_of_transformers_is_that_of_the_imported_model(original: Path, parallel_text: Pairs) -> None:
     source, target = parallel_text[0]
     reference = transformers.MarianMTModel.from_pretrained(original, attn_implementation="eager").eval()
-    translator = imported(original)
+    translator = small_models.imported(original)
     expected = translator.explain(source, target)
     source_ids, fed, _ = translator.token_ids(source, target)
     with torch.inference_mode():
@@ -202,11 +195,11 @@ def test_attention_of_transformers_is_that_of_the_imported_model(original: Path,
 
 def test_a_converted_file_is_the_same_model(original: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.safetensors"
-    assert_converted(original, out)
+    small_models.assert_converted(original, out)
     report = capsys.readouterr().out
     assert "Marian (OPUS-MT) in Hugging Face's layout" in report
     assert "sinusoidal, all sines before all cosines, exponent i/n" in report
-    _, explanation = explained(Translator.from_checkpoint(out), "The old house.")
+    _, explanation = small_models.explained(Translator.from_checkpoint(out), "The old house.")
     assert explanation.fed_tokens[0] == "<pad>"
     assert cli.main(["inspect", str(out)]) == 0
     assert "position_order" in capsys.readouterr().out
@@ -248,10 +241,10 @@ def test_a_pytorch_file_is_the_same(legacy: bool, original: Path, copy: Path) ->
         assert torch.equal(found.model.get_parameter(name), parameter)
     state["lm_head.weight"] = shared + 1
     torch.save(state, copy / "pytorch_model.bin")
-    assert_refused(copy, r"model.shared.weight and lm_head.weight differ, but config.json says that")
+    small_models.assert_refused(copy, r"model.shared.weight and lm_head.weight differ, but config.json says that")
     state["lm_head.weight"], positions[5] = shared, 0.5
     torch.save(state, copy / "pytorch_model.bin")
-    assert_refused(copy, r"encoder.embed_positions.weight is not the table of sines and cosines")
+    small_models.assert_refused(copy, r"encoder.embed_positions.weight is not the table of sines and cosines")
 
 
 def test_an_archive_and_single_files_are_the_same(original: Path, tmp_path: Path) -> None:
@@ -310,7 +303,7 @@ def test_probabilities_of_excluded_tokens_can_be_shared_out(copy: Path, parallel
 )
 def test_what_cannot_be_imported_is_refused(name: str, values: dict[str, Any], message: str, copy: Path) -> None:
     change(copy, name, **values)
-    assert_refused(copy, message)
+    small_models.assert_refused(copy, message)
 
 
 @pytest.mark.parametrize(
@@ -331,14 +324,14 @@ def test_damaged_files_are_refused(name: str, data: bytes | None, message: str, 
     (copy / name).unlink()
     if data is not None:
         (copy / name).write_bytes(data)
-    assert_refused(copy, message)
+    small_models.assert_refused(copy, message)
 
 
 def test_weights_are_finite(copy: Path) -> None:
     state = load_file(copy / "model.safetensors")
     state["model.shared.weight"][3, 4] = torch.nan
     save_file(state, copy / "model.safetensors")
-    assert_refused(copy, r"embedding.tokens.weight has 1 values that are not finite")
+    small_models.assert_refused(copy, r"embedding.tokens.weight has 1 values that are not finite")
 
 
 def test_every_cut_of_the_weights_is_an_error(copy: Path) -> None:

@@ -11,26 +11,7 @@ import torch
 from torch import nn
 
 from core.capture import capture_attention
-from core.inference.cpu_inference import (
-    PackedTransformer,
-    Precision,
-    computation,
-    exact_product,
-    halves,
-    packable,
-    packing_obstacle,
-)
-from core.inference.cpu_products import (
-    BFloat16Linear,
-    HalfPackedLinear,
-    Int8Linear,
-    PackedLinear,
-    choose,
-    has_bfloat16,
-    has_half,
-    has_int8,
-    has_packed,
-)
+from core.inference import cpu_inference, cpu_products
 from core.model import Transformer
 from core.model.preset_configs import PRESETS
 from core.native import library
@@ -40,8 +21,8 @@ from tests.core.tiny_models import LIKE_T5
 
 SOURCE = torch.tensor([[5, 9, 23, 2, 0], [7, 7, 31, 40, 2]])
 TARGET = torch.tensor([[1, 6, 30, 12], [1, 8, 0, 0]])
-needs_fbgemm = pytest.mark.skipif(not has_half(), reason="no FBGEMM in this PyTorch or for this processor")
-needs_onednn = pytest.mark.skipif(not has_packed(), reason="no oneDNN in this PyTorch")
+needs_fbgemm = pytest.mark.skipif(not cpu_products.has_half(), reason="no FBGEMM in this PyTorch or for this processor")
+needs_onednn = pytest.mark.skipif(not cpu_products.has_packed(), reason="no oneDNN in this PyTorch")
 
 
 @pytest.fixture(params=["float32", "half"])
@@ -53,24 +34,26 @@ def model(request: pytest.FixtureRequest) -> Transformer:
     return rounded.eval().requires_grad_(False)
 
 
-def products_of(packed: PackedTransformer) -> set[type]:
+def products_of(packed: cpu_inference.PackedTransformer) -> set[type]:
     return {type(module) for module in packed.modules() if hasattr(module, "name")}
 
 
 @needs_onednn
 def test_the_same_numbers(model: Transformer) -> None:
-    assert packable(model)
-    packed = PackedTransformer(model)
+    assert cpu_inference.packable(model)
+    packed = cpu_inference.PackedTransformer(model)
     assert products_of(packed) == set()  # none is packed before it is used
     torch.testing.assert_close(packed(SOURCE, TARGET), model(SOURCE, TARGET), atol=1e-5, rtol=1e-5)
-    assert products_of(packed) == {exact_product(model)}
+    assert products_of(packed) == {cpu_inference.exact_product(model)}
 
 
 @needs_onednn
 def test_keys_and_values_of_other_widths() -> None:
     torch.manual_seed(5)
     model = Transformer(replace(PRESETS["tiny"], d_k=6, d_v=10, num_decoder_heads=3)).eval().requires_grad_(False)
-    torch.testing.assert_close(PackedTransformer(model)(SOURCE, TARGET), model(SOURCE, TARGET), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(
+        cpu_inference.PackedTransformer(model)(SOURCE, TARGET), model(SOURCE, TARGET), atol=1e-5, rtol=1e-5
+    )
 
 
 @needs_fbgemm
@@ -80,17 +63,17 @@ def test_matrices_of_few_columns_are_not_packed_in_halves(columns: int, model: T
     narrow = Transformer(replace(model.config, d_ff=columns)).requires_grad_(False)
     for parameter in narrow.parameters():
         parameter.copy_(parameter.half())
-    assert halves(narrow) == (columns == 16)
+    assert cpu_inference.halves(narrow) == (columns == 16)
 
 
 @needs_fbgemm
 @pytest.mark.parametrize("model", ["half"], indirect=True)
 def test_halves_are_used_only_where_nothing_is_lost(model: Transformer) -> None:
-    assert halves(model)
+    assert cpu_inference.halves(model)
     model.decoder.layers[1].feed_forward.outer.weight[0, 0] = 1 + 2**-20  # between two halves
-    assert not halves(model)
+    assert not cpu_inference.halves(model)
     model.decoder.layers[1].feed_forward.outer.weight[0, 0] = 1e6  # more than the largest half
-    assert not halves(model)
+    assert not cpu_inference.halves(model)
 
 
 @pytest.mark.parametrize("model", ["half"], indirect=True)
@@ -99,8 +82,8 @@ def test_without_a_product_another_is_taken(model: Transformer, without: str, mo
     """A PyTorch for another processor, of another version, or with another engine set; and nothing is compiled."""
     monkeypatch.setattr(library, "library", lambda: None)
     expected = {
-        "FBGEMM": PackedLinear if has_packed() else None,
-        "oneDNN": HalfPackedLinear if has_half() else None,
+        "FBGEMM": cpu_products.PackedLinear if cpu_products.has_packed() else None,
+        "oneDNN": cpu_products.HalfPackedLinear if cpu_products.has_half() else None,
         "both": None,
     }[without]
     if without != "oneDNN":
@@ -108,9 +91,9 @@ def test_without_a_product_another_is_taken(model: Transformer, without: str, mo
         monkeypatch.setattr(torch.backends.quantized, "engine", others[0])
     if without != "FBGEMM":
         monkeypatch.setattr(torch.ops, "mkldnn", SimpleNamespace())
-    assert packable(model) == (expected is not None)
+    assert cpu_inference.packable(model) == (expected is not None)
     if expected:
-        packed = PackedTransformer(model)
+        packed = cpu_inference.PackedTransformer(model)
         torch.testing.assert_close(packed(SOURCE, TARGET), model(SOURCE, TARGET), atol=1e-5, rtol=1e-5)
         assert products_of(packed) == {expected}
 
@@ -118,14 +101,14 @@ def test_without_a_product_another_is_taken(model: Transformer, without: str, mo
 @needs_onednn
 def test_the_model_itself_stays_as_it_was(model: Transformer) -> None:
     before, names = model(SOURCE, TARGET), list(model.state_dict())
-    PackedTransformer(model)
+    cpu_inference.PackedTransformer(model)
     assert torch.equal(model(SOURCE, TARGET), before)
     assert list(model.state_dict()) == names
 
 
 @needs_onednn
 def test_hooks_on_the_attention_weights_act_on_both(model: Transformer) -> None:
-    packed = PackedTransformer(model)
+    packed = cpu_inference.PackedTransformer(model)
     plain = packed(SOURCE, TARGET)
     with capture_attention(model, replace=lambda path, weights: weights * 0 if "cross" in path else None) as maps:
         without = packed(SOURCE, TARGET)
@@ -140,7 +123,7 @@ def test_other_hooks_stay_with_the_model(model: Transformer) -> None:
     calls: list[str] = []
     layer.register_forward_hook(lambda *_: calls.append("after"))
     layer.register_forward_pre_hook(lambda *_: calls.append("before"))
-    PackedTransformer(model)(SOURCE, TARGET)
+    cpu_inference.PackedTransformer(model)(SOURCE, TARGET)
     assert calls == []
     model(SOURCE, TARGET)
     assert calls == ["before", "after"]
@@ -148,11 +131,11 @@ def test_other_hooks_stay_with_the_model(model: Transformer) -> None:
 
 @needs_onednn
 def test_it_tells_when_the_model_has_changed(model: Transformer) -> None:
-    packed = PackedTransformer(model)
+    packed = cpu_inference.PackedTransformer(model)
     assert packed.packs(model)
     model.encoder.layers[0].feed_forward.inner.bias.add_(1)
     assert not packed.packs(model)
-    assert not PackedTransformer(model).packs(Transformer(PRESETS["tiny"]))
+    assert not cpu_inference.PackedTransformer(model).packs(Transformer(PRESETS["tiny"]))
 
 
 @needs_onednn
@@ -165,14 +148,14 @@ def test_it_tells_when_the_model_has_changed(model: Transformer) -> None:
     ],
 )
 def test_other_parameters_and_modules_are_a_change(model: Transformer, change: Callable[[nn.Linear], object]) -> None:
-    packed = PackedTransformer(model)
+    packed = cpu_inference.PackedTransformer(model)
     change(model.decoder.layers[0].feed_forward.inner)
     assert not packed.packs(model)
 
 
 @needs_onednn
 def test_another_layer_or_type_is_a_change(model: Transformer) -> None:
-    packed = PackedTransformer(model)
+    packed = cpu_inference.PackedTransformer(model)
     layer, layers = copy.deepcopy(model.decoder.layers[0]), model.decoder.layers
     layers[0], kept = layer, layers[0]
     assert not packed.packs(model)
@@ -182,13 +165,13 @@ def test_another_layer_or_type_is_a_change(model: Transformer) -> None:
 
 
 def test_only_tokens_in_float32_on_a_cpu(model: Transformer) -> None:
-    assert packing_obstacle(model) is None
-    assert computation(model).startswith(("compiled layers", "packed matrices"))
-    assert packing_obstacle(model.double()) == "its weights are in float64"
-    assert packing_obstacle(model.to("meta")) == "it is on meta"
+    assert cpu_inference.packing_obstacle(model) is None
+    assert cpu_inference.computation(model).startswith(("compiled layers", "packed matrices"))
+    assert cpu_inference.packing_obstacle(model.double()) == "its weights are in float64"
+    assert cpu_inference.packing_obstacle(model.to("meta")) == "it is on meta"
     of_images = Transformer(replace(PRESETS["tiny"], patch_size=4))
-    assert not packable(of_images)
-    assert computation(of_images) == "PyTorch, as its source is an image"
+    assert not cpu_inference.packable(of_images)
+    assert cpu_inference.computation(of_images) == "PyTorch, as its source is an image"
 
 
 @pytest.mark.parametrize(
@@ -203,9 +186,10 @@ def test_a_variant_that_is_not_compiled_runs_in_pytorch_in_every_precision(
 ) -> None:
     monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 8)  # an untrained model does not end its sentences
     model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, **changes)).eval()
-    assert computation(model) == f"PyTorch, as it has {named}"
+    assert cpu_inference.computation(model) == f"PyTorch, as it has {named}"
     exact, fast = (
-        Translator(model, tokenizer, precision=each).translate("A dog runs.") for each in get_args(Precision)
+        Translator(model, tokenizer, precision=each).translate("A dog runs.")
+        for each in get_args(cpu_inference.Precision)
     )
     assert exact.hypotheses == fast.hypotheses
 
@@ -214,26 +198,30 @@ def test_a_variant_that_is_not_compiled_runs_in_pytorch_in_every_precision(
 
 REDUCED = [
     pytest.param(
-        Int8Linear, marks=pytest.mark.skipif(not has_int8(), reason="no FBGEMM in this PyTorch or for this processor")
+        cpu_products.Int8Linear,
+        marks=pytest.mark.skipif(not cpu_products.has_int8(), reason="no FBGEMM in this PyTorch or for this processor"),
     ),
     pytest.param(
-        BFloat16Linear, marks=pytest.mark.skipif(not has_bfloat16(), reason="oneDNN has no bfloat16 for this processor")
+        cpu_products.BFloat16Linear,
+        marks=pytest.mark.skipif(not cpu_products.has_bfloat16(), reason="oneDNN has no bfloat16 for this processor"),
     ),
 ]
 
 
 @needs_onednn
 @pytest.mark.parametrize("reduced", REDUCED)
-def test_fast_computes_nearly_the_same(model: Transformer, reduced: type[Int8Linear], monkeypatch: pytest.MonkeyPatch):
+def test_fast_computes_nearly_the_same(
+    model: Transformer, reduced: type[cpu_products.Int8Linear], monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(
         "core.inference.cpu_inference.choose",
         lambda seconds: reduced.name if reduced.name in seconds else next(iter(seconds)),
     )
-    packed = PackedTransformer(model, "fast")
+    packed = cpu_inference.PackedTransformer(model, "fast")
     expected = model(SOURCE, TARGET)
     error = (packed(SOURCE, TARGET) - expected).norm() / expected.norm()
     assert 0 < error < 0.1
-    exact = exact_product(model)
+    exact = cpu_inference.exact_product(model)
     assert products_of(packed) == {reduced, exact}
     assert {type(layer.feed_forward.outer.product) for layer in packed.decoder.layers} == {exact}
 
@@ -241,7 +229,7 @@ def test_fast_computes_nearly_the_same(model: Transformer, reduced: type[Int8Lin
 @needs_onednn
 @pytest.mark.parametrize("reduced", REDUCED)
 def test_few_rows_and_many_may_have_different_products(
-    model: Transformer, reduced: type[Int8Linear], monkeypatch: pytest.MonkeyPatch
+    model: Transformer, reduced: type[cpu_products.Int8Linear], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first choice for a shape is of few rows, the second of many."""
     chosen: list[str] = []
@@ -251,18 +239,18 @@ def test_few_rows_and_many_may_have_different_products(
         return chosen[-1]
 
     monkeypatch.setattr("core.inference.cpu_inference.choose", alternate)
-    packed = PackedTransformer(model, "fast")
+    packed = cpu_inference.PackedTransformer(model, "fast")
     packed.compiled_encoder = None
     few, many = SOURCE[:, :4], SOURCE.repeat(10, 1)  # 8 and 100 rows
     torch.testing.assert_close(packed.encode(few), model.encode(few), atol=1e-5, rtol=1e-5)
     assert not torch.allclose(packed.encode(many), model.encode(many), atol=1e-5, rtol=1e-5)
-    assert products_of(packed) == {exact_product(model), reduced}
+    assert products_of(packed) == {cpu_inference.exact_product(model), reduced}
 
 
 @needs_onednn
 def test_every_shape_of_matrix_is_measured_once(model: Transformer) -> None:
     state = torch.get_rng_state()
-    packed = PackedTransformer(model, "fast")
+    packed = cpu_inference.PackedTransformer(model, "fast")
     assert torch.equal(torch.get_rng_state(), state)
     d, ff, v = model.config.d_model, model.config.d_ff, model.config.vocab_size
     shapes = {(d, 3 * d), (d, d), (d, ff), (d, v)} if len(packed.products) > 1 else set()
@@ -271,13 +259,13 @@ def test_every_shape_of_matrix_is_measured_once(model: Transformer) -> None:
     for choice in packed.choices.values():
         assert list(choice.seconds) == [product.name for product in packed.products]
         assert all(seconds > 0 for seconds in choice.seconds.values())
-        assert choice.product == choose(choice.seconds)
+        assert choice.product == cpu_products.choose(choice.seconds)
 
 
 @needs_onednn
 def test_fast_is_exact_where_there_is_nothing_else(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.inference.cpu_inference.has_int8", lambda: False)
     monkeypatch.setattr("core.inference.cpu_inference.has_bfloat16", lambda: False)
-    packed = PackedTransformer(model, "fast")
+    packed = cpu_inference.PackedTransformer(model, "fast")
     assert packed.choices == {}
-    assert torch.equal(packed(SOURCE, TARGET), PackedTransformer(model)(SOURCE, TARGET))
+    assert torch.equal(packed(SOURCE, TARGET), cpu_inference.PackedTransformer(model)(SOURCE, TARGET))

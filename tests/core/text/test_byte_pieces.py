@@ -6,16 +6,7 @@ import random
 import pytest
 
 from core.analysis.tokens.words import JOINT, readable
-from core.text.byte_pieces import (
-    BytePiece,
-    alternative_piece,
-    byte_label,
-    bytes_of,
-    decode_pieces,
-    grapheme_groups,
-    resolve_bytes,
-    visible,
-)
+from core.text import byte_pieces
 
 PIZZA = "\U0001f355"
 ASTRONAUT = "\U0001f469\u200d\U0001f680"  # a woman, a joiner and a rocket
@@ -26,7 +17,7 @@ def as_bytes(text: str) -> list[str]:
 
 
 def labels(*tokens: str) -> list[str]:
-    return [readable(token) for token in resolve_bytes(tokens)]
+    return [readable(token) for token in byte_pieces.resolve_bytes(tokens)]
 
 
 def test_accents_joined_emoji_and_flags_are_one_with_what_they_stand_on() -> None:
@@ -44,7 +35,7 @@ def test_accents_joined_emoji_and_flags_are_one_with_what_they_stand_on() -> Non
         *"\U0001f1e9\U0001f1ea\U0001f1eb",
     ]
     groups = [range(1), range(1, 4), range(4, 5), range(5, 8), range(8, 10), range(10, 12), range(12, 13)]
-    assert list(grapheme_groups(tokens)) == groups
+    assert list(byte_pieces.grapheme_groups(tokens)) == groups
     assert readable("\u064f") == f"{JOINT}\u25cc\u064f"  # with no letter of its own: on a dotted circle
 
 
@@ -74,11 +65,11 @@ def test_a_byte_short_of_a_character_says_what_it_may_become() -> None:
 
 
 def test_an_alternative_is_named_behind_what_stands_before_it() -> None:
-    tokens = resolve_bytes(["\u2581a", *as_bytes(PIZZA), "b"])
-    assert readable(alternative_piece(tokens, 4, "<0x96>")) == "\U0001f356 4/4"
-    assert readable(alternative_piece(tokens, 1, "<0xC3>")) == "\u00c0\u2013\u00ff 1/2"
-    assert alternative_piece(tokens, 1, "<0xF0>") is tokens[1]
-    assert alternative_piece(tokens, 4, "b") == "b"
+    tokens = byte_pieces.resolve_bytes(["\u2581a", *as_bytes(PIZZA), "b"])
+    assert readable(byte_pieces.alternative_piece(tokens, 4, "<0x96>")) == "\U0001f356 4/4"
+    assert readable(byte_pieces.alternative_piece(tokens, 1, "<0xC3>")) == "\u00c0\u2013\u00ff 1/2"
+    assert byte_pieces.alternative_piece(tokens, 1, "<0xF0>") is tokens[1]
+    assert byte_pieces.alternative_piece(tokens, 4, "b") == "b"
 
 
 def test_an_alternative_is_that_of_the_whole_beginning() -> None:
@@ -90,8 +81,8 @@ def test_an_alternative_is_that_of_the_whole_beginning() -> None:
         tokens = [token for each in chosen for token in ([each] if isinstance(each, str) else each)]
         position = draw.randrange(len(tokens))
         for byte in draw.choices(as_bytes("".join(characters)), k=3):
-            found = alternative_piece(tokens, position, byte)
-            expected = resolve_bytes((*tokens[:position], byte))[-1]
+            found = byte_pieces.alternative_piece(tokens, position, byte)
+            expected = byte_pieces.resolve_bytes((*tokens[:position], byte))[-1]
             assert found == expected
             if found != tokens[position]:
                 assert vars(found) == vars(expected)
@@ -107,25 +98,27 @@ def test_bytes_that_spell_nothing_stay_numbers(tokens: tuple[str, ...]) -> None:
 
 def test_to_a_program_a_byte_is_the_token_that_it_was() -> None:
     tokens = as_bytes(PIZZA)
-    known = resolve_bytes(tokens)
+    known = byte_pieces.resolve_bytes(tokens)
     assert (known, hash(known[0])) == (tuple(tokens), hash(tokens[0]))
     copied = pickle.loads(pickle.dumps(known[1]))
-    assert isinstance(copied, BytePiece)
+    assert isinstance(copied, byte_pieces.BytePiece)
     assert (copied, copied.spells, copied.number, copied.num_bytes) == (tokens[1], PIZZA, 2, 4)
 
 
 @pytest.mark.parametrize("text", ["", " ", "\u200d", "\u00ad"])
 def test_invisible_text_is_marked(text: str) -> None:
-    assert visible(text) == "\u2423"
+    assert byte_pieces.visible(text) == "\u2423"
 
 
 def test_tokens_of_several_bytes():
     """As byte-level tokenizers have them: a space and two of three bytes, then the last."""
-    tokens = resolve_bytes(("a", "\u2581<0xE6><0xBC>", "<0xA2>", "b"))
-    assert decode_pieces(tokens) == "a\u2581漢b"
-    assert [(each.spells, each.number, each.num_bytes) for each in tokens if isinstance(each, BytePiece)] == [
+    tokens = byte_pieces.resolve_bytes(("a", "\u2581<0xE6><0xBC>", "<0xA2>", "b"))
+    assert byte_pieces.decode_pieces(tokens) == "a\u2581漢b"
+    assert [
+        (each.spells, each.number, each.num_bytes) for each in tokens if isinstance(each, byte_pieces.BytePiece)
+    ] == [
         ("漢", 1, 3),
         ("漢", 3, 3),
     ]
-    assert byte_label(tokens[2]) == "漢 3/3"
-    assert bytes_of("<0xE6>b") is bytes_of("b") is None
+    assert byte_pieces.byte_label(tokens[2]) == "漢 3/3"
+    assert byte_pieces.bytes_of("<0xE6>b") is byte_pieces.bytes_of("b") is None

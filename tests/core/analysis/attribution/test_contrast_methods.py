@@ -4,16 +4,9 @@ from typing import cast
 import pytest
 import torch
 
+from core.analysis.attribution import contrast_methods
 from core.analysis.attribution.attribute import ContrastAttribution, attribute_contrast
 from core.analysis.attribution.contrast import Contrast, contrast_at
-from core.analysis.attribution.contrast_methods import (
-    METHODS,
-    SIGNED,
-    gradient_x_input,
-    integrated_gradients,
-    occlusion,
-    value_zeroing,
-)
 from core.analysis.attribution.deletion_curves import RANDOM, methods_table
 from core.analysis.attribution.forward_trace import trace_forward
 from core.analysis.attribution.methods import METHODS as MAP_METHODS
@@ -61,16 +54,16 @@ class Ramp(Polynomial):
 def test_a_function_worked_by_hand():
     """Integrals of 3 + t and 5 t over 0 to 1; derivatives at (1, 1); F(1, 1) = 6, F(0, 1) = 2 and F(1, 0) = 3."""
     by_hand = cast("Contrast", Polynomial())
-    scores, points = integrated_gradients(by_hand)
+    scores, points = contrast_methods.integrated_gradients(by_hand)
     assert scores.tolist() == pytest.approx([3.5, 2.5])
     assert points == 13
-    assert gradient_x_input(by_hand).tolist() == [4, 5]
-    assert occlusion(by_hand).tolist() == value_zeroing(by_hand).tolist() == [4, 3]
+    assert contrast_methods.gradient_x_input(by_hand).tolist() == [4, 5]
+    assert contrast_methods.occlusion(by_hand).tolist() == contrast_methods.value_zeroing(by_hand).tolist() == [4, 3]
 
 
 def test_points_are_added_where_the_integral_needs_them():
     """Of the first 13 points, only 5 / 12 is on the ramp: its slope would count for 1 / 12 of the path, not 1 / 20."""
-    scores, points = integrated_gradients(cast("Contrast", Ramp()))
+    scores, points = contrast_methods.integrated_gradients(cast("Contrast", Ramp()))
     assert scores.tolist() == pytest.approx([2.5, 1], abs=0.03 * 3.5)
     assert 13 < points < 128
 
@@ -85,7 +78,7 @@ def test_integrated_gradients_are_complete(found: ContrastAttribution):
 
 def test_gradients_at_the_zero_embedding_are_too_steep_with_relative_positions(like_t5: Translator):
     found = attribute_contrast(like_t5, SOURCE, TARGET, POSITION, against=OTHER)
-    assert tuple(found.scores) == METHODS[1:]
+    assert tuple(found.scores) == contrast_methods.METHODS[1:]
     test_differences_to_the_whole_input(found)
     ones = found.contrast.ones()
     at_zero, at_one = (found.contrast.gradients(gates)[1].abs().max().item() for gates in (0 * ones, ones))
@@ -114,7 +107,7 @@ def test_differences_to_the_whole_input(found: ContrastAttribution):
 
 def test_the_contrast_is_the_difference_of_two_attributions(translator: Translator):
     """F is linear in log p: scores of A minus B are those of A alone minus those of B alone."""
-    methods = SIGNED[1:]  # integrated gradients up to their gap
+    methods = contrast_methods.SIGNED[1:]  # integrated gradients up to their gap
     both = attribute_contrast(translator, SOURCE, TARGET, 2, against=OTHER, methods=methods)
     a, b = (attribute_contrast(translator, SOURCE, TARGET, 2, token, methods=methods) for token in (None, OTHER))
     for method in methods:
@@ -124,7 +117,7 @@ def test_the_contrast_is_the_difference_of_two_attributions(translator: Translat
 def test_shares_are_rows_of_the_maps(found: ContrastAttribution):
     contrast = found.contrast
     num_source, translator = len(contrast.source_ids), contrast.translator
-    for method in METHODS[4:]:
+    for method in contrast_methods.METHODS[4:]:
         assert float(found.scores[method].sum()) == pytest.approx(1, abs=1e-4)
         assert float(found.scores[method].min()) >= 0
     for method, of_maps in (("rollout", "rollout"), ("alti", "rolled_contributions")):

@@ -25,17 +25,7 @@ from core.text.tokenizer import SentencePieceTokenizer
 from core.trace import KINDS, STACKS
 from core.translator import Translator
 from tests.core.analysis.conftest import PRE_NORM, TARGET, random_translator
-from tests.core.analysis.interventions.conftest import (
-    CLEAN,
-    CORRUPTED,
-    POSITION,
-    PROJECTIONS,
-    in_two_passes,
-    linear,
-    path_of,
-    sending_pass,
-    values_of,
-)
+from tests.core.analysis.interventions import conftest
 from tests.core.tiny_models import LIKE_T5
 from tests.margins import assert_equal_to_rounding, depth
 
@@ -57,8 +47,10 @@ EDGES = [
 
 
 def recorded(of: Translator, by: ReplacedBy = "mean", **options: Any) -> Replacement:
-    second = CORRUPTED if by == "sentence" else None
-    return record_replacement(of, CLEAN, TARGET, options.pop("position", POSITION), by, second, **options)
+    second = conftest.CORRUPTED if by == "sentence" else None
+    return record_replacement(
+        of, conftest.CLEAN, TARGET, options.pop("position", conftest.POSITION), by, second, **options
+    )
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +73,7 @@ def test_an_edge_is_that_of_two_whole_passes(
     run = recorded(random_translator(tokenizer, **changes), by)
     requests = [(edge, position) for edge in EDGES for position in (None, 4)]
     found = exact_effects(run, requests).tolist()
-    expected = in_two_passes(run.runs, [(*request, True) for request in requests])
+    expected = conftest.in_two_passes(run.runs, [(*request, True) for request in requests])
     for request, effect, metric in zip(requests, found, expected, strict=True):
         assert effect == pytest.approx(run.metric - metric, abs=2e-4), request
     assert sum(abs(effect) > 1e-3 for effect in found) > len(found) / 3
@@ -112,18 +104,19 @@ def possible_edges(runs: PairRuns) -> set[Edge]:
 def test_an_edge_exists_where_a_change_arrives(tokenizer: SentencePieceTokenizer, changes: dict[str, Any]):
     """No later layer feeds an earlier one, and no decoder the encoder."""
     run = recorded(random_translator(tokenizer, **changes), "zero")
-    own, edges = values_of(run.runs, 0), possible_edges(run.runs)
+    own, edges = conftest.values_of(run.runs, 0), possible_edges(run.runs)
     senders = [Node("encoder_self", 0, 1), Node("encoder_feed_forward", 0), Node("cross", 1, 2), Node("target")]
     logit = Node("logit")  # any receiver: what arrives there is not looked at
-    computed, _ = sending_pass(run.runs, [(Edge(sender, logit, "input"), None, True) for sender in senders])
+    computed, _ = conftest.sending_pass(run.runs, [(Edge(sender, logit, "input"), None, True) for sender in senders])
     for row, sender in enumerate(senders):
         expected = {
-            path_of(edge.receiver) + (f".{PROJECTIONS[edge.input]}" if edge.receiver.head is not None else "")
+            conftest.path_of(edge.receiver)
+            + (f".{conftest.PROJECTIONS[edge.input]}" if edge.receiver.head is not None else "")
             for edge in edges
             if edge.sender == sender and edge.receiver.part != "logit"
         }
-        read = {path for path in own if path.endswith((*PROJECTIONS.values(), "feed_forward"))}
-        sends = "" if sender.layer is None else path_of(sender)
+        read = {path for path in own if path.endswith((*conftest.PROJECTIONS.values(), "feed_forward"))}
+        sends = "" if sender.layer is None else conftest.path_of(sender)
         arrived = {path for path in read - {sends} if not torch.allclose(own[path][0], computed[path][row], atol=1e-4)}
         assert arrived == expected
     estimated = [each.edge for part in estimated_edges(run) for each in part]
@@ -167,7 +160,7 @@ def test_all_senders_at_once_are_the_donor(tokenizer: SentencePieceTokenizer, ch
 
 def test_in_a_linear_model_edges_add_up(translator: Translator):
     """And the effect of one between every two sub-layers is its estimate."""
-    run = recorded(linear(translator), "zero")
+    run = recorded(conftest.linear(translator), "zero")
     edges = [edge for edge in sorted(possible_edges(run.runs), key=str) if edge.input in ("value", "input")]
     mixed = random.Random(0).sample(edges, len(edges))  # so that all heads are among those between two sub-layers
     some = list({(place_of(edge.sender), place_of(edge.receiver)): edge for edge in mixed}.values())
@@ -226,13 +219,13 @@ def test_changes_are_relative_to_the_output_and_estimates_follow_effects(run: Re
 
 
 def test_the_weights_of_an_edge_are_those_of_a_pass(run: Replacement):
-    own, edges = values_of(run.runs, 0), [edge for edge in EDGES if edge.receiver.head is not None]
-    computed, _ = sending_pass(run.runs, [(edge, None, True) for edge in edges])
+    own, edges = conftest.values_of(run.runs, 0), [edge for edge in EDGES if edge.receiver.head is not None]
+    computed, _ = conftest.sending_pass(run.runs, [(edge, None, True) for edge in edges])
     for row, edge in enumerate(edges):
-        flow, receives, head = edge_flow(run, edge), path_of(edge.receiver), edge.receiver.head
+        flow, receives, head = edge_flow(run, edge), conftest.path_of(edge.receiver), edge.receiver.head
         count = run.runs.num_heads(edge.receiver.as_head.kind)  # type: ignore[union-attr]
-        read = {name: own[f"{receives}.{path}"][0] for name, path in PROJECTIONS.items()}
-        sent = {**read, edge.input: computed[f"{receives}.{PROJECTIONS[edge.input]}"][row]}
+        read = {name: own[f"{receives}.{path}"][0] for name, path in conftest.PROJECTIONS.items()}
+        sent = {**read, edge.input: computed[f"{receives}.{conftest.PROJECTIONS[edge.input]}"][row]}
         for weights, of_pass in zip(flow.weights, (read, sent), strict=True):
             q, k = (of_pass[name].unflatten(-1, (count, -1))[:, head] for name in ("query", "key"))
             scores = q @ k.T / k.size(-1) ** 0.5
@@ -258,7 +251,10 @@ def test_constant_replacements(translator: Translator, run: Replacement):
     ("options", "message"),
     [
         ({"by": "sentence"}, "replaced by 'sentence' and the second sentence is None: give one with 'sentence'"),
-        ({"by": "zero", "second": CORRUPTED}, "replaced by 'zero' and the second sentence is 'The old train is cold.'"),
+        (
+            {"by": "zero", "second": conftest.CORRUPTED},
+            "replaced by 'zero' and the second sentence is 'The old train is cold.'",
+        ),
         ({"by": "sentence", "second": "The old sea is cold."}, "patching needs equally many"),
         ({"position": 99}, "position 99 is not one of the"),
         ({"token": 7, "against": 7}, "give another one to compare with"),
@@ -266,7 +262,7 @@ def test_constant_replacements(translator: Translator, run: Replacement):
 )
 def test_runs_that_cannot_be_replaced_are_refused(translator: Translator, options: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
-        record_replacement(translator, CLEAN, TARGET, options.pop("position", POSITION), **options)
+        record_replacement(translator, conftest.CLEAN, TARGET, options.pop("position", conftest.POSITION), **options)
 
 
 def test_the_model_is_left_as_it_was(run: Replacement):

@@ -4,19 +4,8 @@ from typing import Any
 import pytest
 import torch
 
+from core.analysis.interventions import patching
 from core.analysis.interventions.pair_runs import COMPONENTS, Metric, PairRuns, Patch, side_of
-from core.analysis.interventions.patching import (
-    Effects,
-    Into,
-    all_patched,
-    head_effects,
-    mean_effects,
-    mean_map,
-    measured_parts,
-    num_parts,
-    patched_metric,
-    patching_map,
-)
 from core.text.tokenizer import SentencePieceTokenizer
 from core.trace import KINDS
 from core.translator import Translator
@@ -40,7 +29,7 @@ VARIANTS: list[dict[str, Any]] = [{}, LIKE_T5, NEARBY]
     ],
 )
 def test_a_patch_is_that_of_a_hook_in_a_whole_pass(
-    tokenizer: SentencePieceTokenizer, record: Record, changes: dict[str, Any], into: Into, base: int
+    tokenizer: SentencePieceTokenizer, record: Record, changes: dict[str, Any], into: patching.Into, base: int
 ):
     runs = record(random_translator(tokenizer, **changes))
     patches = [
@@ -48,7 +37,7 @@ def test_a_patch_is_that_of_a_hook_in_a_whole_pass(
         for component in COMPONENTS
         for layer, position in ((0, 3), (1, 4), (runs.num_layers(component) - 1, runs.num_positions(component) - 1))
     ] + [Patch(kind, 1, 4, 2) for kind in KINDS]
-    found = patched_metric(runs, [[patch] for patch in patches], into)
+    found = patching.patched_metric(runs, [[patch] for patch in patches], into)
     expected = runs.measured(brute_force(runs, patches, base))
     for patch, value, other in zip(patches, found.tolist(), expected.tolist(), strict=True):
         assert value == pytest.approx(other, abs=2e-4), patch
@@ -62,8 +51,8 @@ def test_a_row_of_one_patch_is_that_of_a_row_of_several(
     runs = record(random_translator(tokenizer, **changes))
     patches = [Patch(each, layer, p) for each in COMPONENTS for layer in (0, 1) for p in (0, 3, POSITION)]
     patches += [Patch(kind, 1, p, 1) for kind in KINDS for p in (2, POSITION)]
-    found = patched_metric(runs, [[patch] for patch in patches])
-    expected = patched_metric(runs, [[patch, patch] for patch in patches])
+    found = patching.patched_metric(runs, [[patch] for patch in patches])
+    expected = patching.patched_metric(runs, [[patch, patch] for patch in patches])
     assert found.tolist() == pytest.approx(expected.tolist(), abs=2e-4)
     assert len(set(found.tolist())) > len(patches) / 4  # a neighbourhood leaves many without effect
 
@@ -76,22 +65,22 @@ def test_all_patches_together_are_the_donor(
     tokenizer: SentencePieceTokenizer, record: Record, changes: dict[str, Any], metric: Metric
 ):
     runs = record(random_translator(tokenizer, **changes), metric=metric)
-    assert all_patched(runs, "corrupted") == pytest.approx(runs.clean, abs=1e-4)
-    assert all_patched(runs, "clean") == pytest.approx(runs.corrupted, abs=1e-4)
+    assert patching.all_patched(runs, "corrupted") == pytest.approx(runs.clean, abs=1e-4)
+    assert patching.all_patched(runs, "clean") == pytest.approx(runs.corrupted, abs=1e-4)
     last = runs.num_layers("encoder_state") - 1  # the memory is all that the decoder reads of the source
-    memory = patched_metric(runs, [[Patch("encoder_state", last)]])
+    memory = patching.patched_metric(runs, [[Patch("encoder_state", last)]])
     assert float(memory) == pytest.approx(runs.clean, abs=1e-4)
 
 
 def test_no_patch_is_exactly_the_base(runs: PairRuns):
-    assert patched_metric(runs, [[], []]).tolist() == [runs.corrupted] * 2
-    assert patched_metric(runs, [[]], "clean").tolist() == [runs.clean]
+    assert patching.patched_metric(runs, [[], []]).tolist() == [runs.corrupted] * 2
+    assert patching.patched_metric(runs, [[]], "clean").tolist() == [runs.clean]
 
 
 def test_where_both_runs_agree_nothing_is_recovered(tokenizer: SentencePieceTokenizer, record: Record):
     """Self-attention of the first decoder layer reads the prefix alone, and a neighbourhood the tokens nearby."""
     runs = record(random_translator(tokenizer, neighbourhood=3))
-    found = patching_map(runs)
+    found = patching.patching_map(runs)
     model, equal, near = runs.translator.model, found["decoder_self"].values[0], found["encoder_state"].values[0]
     assert_equal_to_rounding(equal, torch.full_like(equal, runs.corrupted), model)
     assert_equal_to_rounding(near[:4], torch.full_like(near[:4], runs.corrupted), model)
@@ -104,7 +93,7 @@ def test_later_positions_change_nothing_earlier(translator: Translator, record: 
     """A longer prefix has the same metric at the same position; in the last layer only the last position acts."""
     runs = record()
     longer = record(position=POSITION + 2)
-    found = patching_map(runs)
+    found = patching.patching_map(runs)
     for component in COMPONENTS:
         if side_of(component) == "decoder":
             both = longer.outputs[component, 2][:, : POSITION + 1]
@@ -115,8 +104,8 @@ def test_later_positions_change_nothing_earlier(translator: Translator, record: 
 
 
 @pytest.mark.parametrize("into", ["corrupted", "clean"])
-def test_effects_are_normalised(runs: PairRuns, into: Into):
-    ends = Effects(runs.clean, runs.corrupted, torch.tensor([runs.corrupted, runs.clean], dtype=torch.float64))
+def test_effects_are_normalised(runs: PairRuns, into: patching.Into):
+    ends = patching.Effects(runs.clean, runs.corrupted, torch.tensor([runs.corrupted, runs.clean], dtype=torch.float64))
     assert ends.recovered.tolist() == [0, 1]
     assert ends.moved(into).tolist() == ([0, 1] if into == "corrupted" else [1, 0])
 
@@ -124,11 +113,11 @@ def test_effects_are_normalised(runs: PairRuns, into: Into):
 def test_in_a_linear_model_the_pieces_add_up(translator: Translator, record: Record):
     """Effects of positions, heads and of a sub-layer's writes sum, and each is the product of the matrices after it."""
     runs = record(linear(translator))
-    found = patching_map(runs)
+    found = patching.patching_map(runs)
     assert found["encoder_state"].recovered.sum(1).tolist() == pytest.approx([1, 1], abs=1e-3)
     assert found["decoder_state"].recovered[-1].sum() == pytest.approx(1, abs=1e-3)
     last = runs.num_layers("cross") - 1
-    heads = head_effects(runs, "cross", last, POSITION).recovered
+    heads = patching.head_effects(runs, "cross", last, POSITION).recovered
     assert heads.sum() == pytest.approx(float(found["cross"].recovered[last, POSITION]), abs=1e-4)
     # the last cross-attention: its change, then that times 1 + W_1 W_2 of the feed-forward network, read by A minus B
     model = runs.translator.model
@@ -141,27 +130,27 @@ def test_in_a_linear_model_the_pieces_add_up(translator: Translator, record: Rec
 
 
 def test_a_part_is_measured_at_a_time(runs: PairRuns):
-    parts = list(measured_parts(runs))
-    assert len(parts) == num_parts(runs) == 3 * 2 + 4 * 3
-    some = patching_map(runs, parts=parts[:1])
+    parts = list(patching.measured_parts(runs))
+    assert len(parts) == patching.num_parts(runs) == 3 * 2 + 4 * 3
+    some = patching.patching_map(runs, parts=parts[:1])
     assert not some["encoder_self"].values[0].isnan().any()
     assert some["encoder_self"].values[1].isnan().all()
-    whole, of_parts = patching_map(runs), patching_map(runs, parts=parts)
+    whole, of_parts = patching.patching_map(runs), patching.patching_map(runs, parts=parts)
     assert all(torch.equal(of_parts[each].values, whole[each].values) for each in COMPONENTS)
 
 
 def test_the_mean_of_pairs_is_a_ratio_of_means(runs: PairRuns, record: Record):
     other = record(corrupted="The old house is sold.", token=runs.token, against=runs.against)
-    maps = [patching_map(each) for each in (runs, other)]
-    found = mean_map(maps)["cross"].recovered[1, 2]
+    maps = [patching.patching_map(each) for each in (runs, other)]
+    found = patching.mean_map(maps)["cross"].recovered[1, 2]
     gains = [each["cross"].values[1, 2] - each["cross"].corrupted for each in maps]
     wholes = [each["cross"].clean - each["cross"].corrupted for each in maps]
     assert found == pytest.approx(float(sum(gains)) / sum(wholes))
     with pytest.raises(ValueError, match="average pairs of equal length in tokens with one prefix"):
-        mean_effects([maps[0]["cross"], maps[0]["encoder_self"]])
-    opposite = Effects(runs.corrupted, runs.clean, maps[0]["cross"].values)
+        patching.mean_effects([maps[0]["cross"], maps[0]["encoder_self"]])
+    opposite = patching.Effects(runs.corrupted, runs.clean, maps[0]["cross"].values)
     with pytest.raises(ValueError, match="the differences of these pairs cancel out"):
-        mean_effects([maps[0]["cross"], opposite])
+        patching.mean_effects([maps[0]["cross"], opposite])
 
 
 def test_the_second_token_is_the_best_of_the_corrupted_run_that_a_search_generates(
@@ -214,7 +203,7 @@ def test_pairs_without_a_difference_are_refused(translator: Translator, record: 
 )
 def test_patches_that_do_not_exist_are_refused(runs: PairRuns, patch: Patch, message: str):
     with pytest.raises(ValueError, match=message):
-        patched_metric(runs, [[patch]])
+        patching.patched_metric(runs, [[patch]])
 
 
 def test_the_sources_and_the_prefix_are_named(runs: PairRuns):

@@ -10,22 +10,11 @@ from unittest.mock import ANY, Mock
 import pytest
 
 from core.analysis.sample_sentences import SAMPLE
+from core.analysis.signs import thresholds
 from core.analysis.signs import thresholds as module
 from core.analysis.signs.pair_signs import SIGNS
 from core.analysis.signs.rates import Count, Rate, read_pairs
 from core.analysis.signs.text_signs import TEXT_SIGNS
-from core.analysis.signs.thresholds import (
-    CAUGHT,
-    MOST_OWN,
-    SignThresholds,
-    Threshold,
-    load_thresholds,
-    measure_thresholds,
-    repeated,
-    save_thresholds,
-    threshold,
-    thresholds_beside,
-)
 from core.cli.commands import main
 from core.files.file_writing import file_digest
 from core.files.shipped_files import shipped_folder
@@ -33,37 +22,39 @@ from core.model import Transformer
 from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
-GIVEN = SignThresholds(
-    {name: Threshold(number + 0.5, 8, 0.0) for number, name in enumerate(SIGNS)}, "a sample", 8, "ab"
+GIVEN = thresholds.SignThresholds(
+    {name: thresholds.Threshold(number + 0.5, 8, 0.0) for number, name in enumerate(SIGNS)}, "a sample", 8, "ab"
 )
 
 
 @pytest.mark.parametrize("count", [1, 7, 10, 48])
 def test_a_threshold_catches_its_share_and_no_larger_one_does(count: int) -> None:
     damaged = [float(each * 37 % count) for each in range(count)]
-    found = threshold([-1.0] * 10, damaged)
+    found = thresholds.threshold([-1.0] * 10, damaged)
     assert found.value is not None
-    assert sum(each >= found.value for each in damaged) >= CAUGHT * count
+    assert sum(each >= found.value for each in damaged) >= thresholds.CAUGHT * count
     larger = [each for each in damaged if each > found.value]
-    assert len(larger) < CAUGHT * count
+    assert len(larger) < thresholds.CAUGHT * count
     assert (found.damaged, found.own) == (count, 0.0)
 
 
 def test_a_sign_that_undamaged_translations_show_too_has_no_threshold() -> None:
-    assert threshold([5.0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [4.0]) == Threshold(4.0, 1, MOST_OWN)
-    assert threshold([5.0, 5.0, 0, 0, 0, 0, 0, 0, 0, 0], [4.0]) == Threshold(None, 1, 0.2)
-    assert threshold([0.0], []) == Threshold(None, 0, 0.0)
-    assert threshold([0.0], [-float("inf")]).value is None
+    assert thresholds.threshold([5.0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [4.0]) == thresholds.Threshold(
+        4.0, 1, thresholds.MOST_OWN
+    )
+    assert thresholds.threshold([5.0, 5.0, 0, 0, 0, 0, 0, 0, 0, 0], [4.0]) == thresholds.Threshold(None, 1, 0.2)
+    assert thresholds.threshold([0.0], []) == thresholds.Threshold(None, 0, 0.0)
+    assert thresholds.threshold([0.0], [-float("inf")]).value is None
 
 
 def test_damage() -> None:
-    assert repeated("a b c d") == "a b c c c c d"
-    assert repeated("a") == "a a a a"
-    assert repeated("") == ""
+    assert thresholds.repeated("a b c d") == "a b c c c c d"
+    assert thresholds.repeated("a") == "a a a a"
+    assert thresholds.repeated("") == ""
 
 
 def test_thresholds_of_a_model(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> None:
-    found = measure_thresholds(Translator(tiny_model, tokenizer), SAMPLE[:8], "eight")
+    found = thresholds.measure_thresholds(Translator(tiny_model, tokenizer), SAMPLE[:8], "eight")
     assert list(found.signs) == list(SIGNS)
     assert (found.sample, found.sentences) == ("eight", 8)
     assert [each.damaged for name, each in found.signs.items() if name in ("detached", "repetition", "doubtful")] == [
@@ -77,7 +68,7 @@ def test_too_few_or_too_many_sentences_are_refused(
     count: int, tiny_model: Transformer, tokenizer: SentencePieceTokenizer
 ) -> None:
     with pytest.raises(ValueError, match=f"the sample has {count} sentences, expected 8 to 500"):
-        measure_thresholds(Translator(tiny_model, tokenizer), ["A dog."] * count)
+        thresholds.measure_thresholds(Translator(tiny_model, tokenizer), ["A dog."] * count)
 
 
 def test_a_sample_in_another_language_than_that_of_the_index_is_refused(
@@ -96,12 +87,12 @@ def test_a_sample_in_another_language_than_that_of_the_index_is_refused(
 
 def test_a_file_has_what_was_saved(tmp_path: Path) -> None:
     for saved in (GIVEN, rated(3, 9)):
-        save_thresholds(tmp_path / "a.signs.json", saved)
-        assert load_thresholds(tmp_path / "a.signs.json", "ab") == saved
+        thresholds.save_thresholds(tmp_path / "a.signs.json", saved)
+        assert thresholds.load_thresholds(tmp_path / "a.signs.json", "ab") == saved
     assert [GIVEN[name] for name in SIGNS] == [number + 0.5 for number in range(len(SIGNS))]
 
 
-def rated(fired: int, count: int) -> SignThresholds:
+def rated(fired: int, count: int) -> thresholds.SignThresholds:
     rate = Rate(Count(0, 8), Count(fired, count))
     return dataclasses.replace(GIVEN, rates={"one": dict.fromkeys(SIGNS, rate), "two": dict.fromkeys(SIGNS, rate)})
 
@@ -130,10 +121,10 @@ def test_of_given_translations_a_sign_is_not_offered_that_fires_on_right_ones() 
 )
 def test_a_damaged_file_is_refused(change: dict[str, object], said: str, tmp_path: Path) -> None:
     path = tmp_path / "a.signs.json"
-    save_thresholds(path, GIVEN)
+    thresholds.save_thresholds(path, GIVEN)
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **change}), "utf-8")
     with pytest.raises(ValueError, match=said):
-        load_thresholds(path, "ab")
+        thresholds.load_thresholds(path, "ab")
 
 
 def test_the_command_writes_the_file_beside_the_checkpoint(
@@ -145,7 +136,7 @@ def test_the_command_writes_the_file_beside_the_checkpoint(
     right.write_text("In 2014.\tIm Jahr 2014.\nIn 2015.\tIm Jahr 2016.\n3 dogs.\tDrei Hunde.\n", "utf-8")
     command = ["sign-thresholds", "--checkpoint", str(checkpoint), "--input", str(tmp_path / "in.txt")]
     assert main([*command, "--right", str(right), "--sampled", "2"]) == 0
-    found = load_thresholds(thresholds_beside(checkpoint), file_digest(checkpoint))
+    found = thresholds.load_thresholds(thresholds.thresholds_beside(checkpoint), file_digest(checkpoint))
     assert (found.sample, found.sentences) == ("in.txt", 8)
     assert found.rates["right"]["numbers"].right == (1, 3)  # of the texts alone: all are counted
     assert [found.rates["right"][name].own.translations for name in SIGNS] == [2, 2, 2, 2, 2, 2, 1]
@@ -166,7 +157,7 @@ def test_shipped_thresholds_are_of_the_shipped_checkpoints() -> None:
     assert {path.name.removesuffix(".signs.json") for path in files} >= {"en-de", "en-fr", "multi30k"}
     for path in files:
         checkpoint = path.with_name(path.name.replace(".signs.json", ".safetensors"))
-        found = load_thresholds(path, file_digest(checkpoint))
+        found = thresholds.load_thresholds(path, file_digest(checkpoint))
         assert found.sentences == len(SAMPLE)
         for of, rates in found.rates.items():
             fired = {name: rates[name].right.fired / rates[name].right.translations for name in TEXT_SIGNS}
