@@ -202,7 +202,7 @@ class Analysis:
                     groups[group] = parser.add_mutually_exclusive_group(required=group.endswith("!"))
                 place = groups[group]
             names = [each.metadata["flag"]] if each.metadata["flag"] else []
-            place.add_argument(*names, _argument(each.name), **_settings(each, types_of[each.name]))
+            place.add_argument(*names, "--" + each.name.replace("_", "-"), **_settings(each, types_of[each.name]))
 
     def run(self, arguments: argparse.Namespace) -> None:
         """Run the analysis for a command line, and write its result.
@@ -229,10 +229,6 @@ def _parsed(value: Any, settings: Mapping[str, Any]) -> Any:
     if settings["from_1"]:
         value -= 1
     return value if settings["parse"] is None else settings["parse"](value)
-
-
-def _argument(name: str) -> str:
-    return "--" + name.replace("_", "-")
 
 
 def _settings(field: "dataclasses.Field[Any]", kind: Any) -> dict[str, Any]:

@@ -134,7 +134,7 @@ def _check_tokens(
                 f"{kind} has maps of layers {[layer.layer for layer in explanation.maps[kind]]}, expected {numbers}",
             )
         for layer in explanation.maps[kind]:
-            if _axes(layer) != axes[kind]:
+            if (layer.query_tokens, layer.key_tokens, layer.predicted_tokens) != axes[kind]:
                 return Check(name, False, f"the tokens of layer {layer.layer} of {kind} are not those of the sentence")
             if layer.num_heads != shape[kind, layer.layer]:
                 return Check(
@@ -143,10 +143,6 @@ def _check_tokens(
                     f"layer {layer.layer} of {kind} has {layer.num_heads} heads, expected {shape[kind, layer.layer]}",
                 )
     return Check(name, True, f"{len(source)} source and {len(fed)} target tokens on {len(shape)} maps")
-
-
-def _axes(layer: AttentionMap) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...] | None]:
-    return layer.query_tokens, layer.key_tokens, layer.predicted_tokens
 
 
 def _differ(what: str, error: float) -> str:

@@ -157,7 +157,7 @@ def parse_description(content: object, weights: WeightArrays) -> ExplanationReco
             raise ValueError(
                 f"expected equal numbers, found {', '.join(f'{count} {name}' for name, count in counts.items())}"
             )
-        masks = _neighbourhood(facts["model"]), _is_autoregressive(facts["model"])
+        masks = _neighbourhood(facts["model"]), _config_value(facts["model"], "mask_id") is None
         source_tokens, fed_tokens, predicted_tokens = (
             _placed_tokens(facts, side) for side in ("source", "fed", "predicted")
         )
@@ -247,11 +247,6 @@ def _neighbourhood(model: Any) -> int | None:
     if neighbourhood is not None:
         require_size("neighbourhood", neighbourhood)
     return neighbourhood
-
-
-def _is_autoregressive(model: Any) -> bool:
-    """Whether the model's configuration, if the description has one, has no `mask_id`."""
-    return _config_value(model, "mask_id") is None
 
 
 def _config_value(model: Any, name: str) -> Any:

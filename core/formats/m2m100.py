@@ -95,7 +95,8 @@ def _tokenizer(files: SourceFiles, config: TransformerConfig) -> tuple[Dictionar
             f"{files.label}: {SENTENCEPIECE_FILE} is missing, and there is no {TOKENIZER_JSON} of NLLB in its place: "
             f"give the tokenizer's files too"
         )
-    small100 = _is_small100(files, options)
+    # its sources begin with the language of the target
+    small100 = options.values.get("tokenizer_class") == "SMALL100Tokenizer" or SMALL100_CODE in files.names
     if VOCABULARY in files.names:
         pieces, languages = _m2m100_pieces(files, options, config.vocab_size)
     elif SENTENCEPIECE_FILE in files.names and (codes := _listed_languages(files, options)):
@@ -118,11 +119,6 @@ def _tokenizer(files: SourceFiles, config: TransformerConfig) -> tuple[Dictionar
         tokenizer = dictionary_tokenizer(settings, pieces, config.bos_id, {SENTENCEPIECE: model})
     huggingface.check_tokenizer(files, tokenizer, config)
     return tokenizer, forced
-
-
-def _is_small100(files: SourceFiles, options: Settings) -> bool:
-    """Whether the model is SMaLL-100, whose sources begin with the language of the target."""
-    return options.values.get("tokenizer_class") == "SMALL100Tokenizer" or SMALL100_CODE in files.names
 
 
 def _default(wanted: object, usual: tuple[str, ...], languages: dict[str, str]) -> str:

@@ -132,7 +132,8 @@ def constrain_to_trees(
             rows = [
                 (
                     [
-                        _with_token(before[parent], token, brackets, eos_id)
+                        # `</s>` pads rows of the search
+                        before[parent] if token == eos_id else before[parent].with_token(token, brackets)
                         for token, parent in zip(tokens, origins, strict=True)
                     ],
                     limit,
@@ -151,11 +152,6 @@ def constrain_to_trees(
         return log_probs
 
     return constrained
-
-
-def _with_token(prefix: Prefix, token_id: int, brackets: Brackets, eos_id: int) -> Prefix:
-    """`Prefix.with_token`, ignoring the `</s>` that pads rows of the search."""
-    return prefix if token_id == eos_id else prefix.with_token(token_id, brackets)
 
 
 @dataclass(frozen=True)

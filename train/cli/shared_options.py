@@ -23,7 +23,7 @@ def add_evaluation_options(
 ) -> None:
     """Add what all evaluations take, with defaults of the search; `written` says what `--write` writes."""
     parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="a .safetensors checkpoint")
-    parser.add_argument("--beam-size", type=BEAM_SIZES, default=beam_size, help=f"{beam}")
+    parser.add_argument("--beam-size", type=BEAM_SIZES, default=beam_size, help=beam)
     parser.add_argument(
         "--length-penalty", type=LENGTH_PENALTIES, default=length_penalty, help="exponent of the length penalty"
     )

@@ -1,5 +1,6 @@
 """Running maxima and quantiles of many series, in constant memory."""
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -81,9 +82,8 @@ class Distribution:
         points = torch.cat((torch.zeros(1), middles))
         zeros = self.total - self._counts.sum(1, keepdim=True)
         reached = torch.cat((zeros, self._counts), 1).cumsum(1)  # [N, 1 + bins]
-        wanted = [torch.searchsorted(reached, torch.full_like(zeros, _ceil(level * self.total))) for level in levels]
+        wanted = [
+            torch.searchsorted(reached, torch.full_like(zeros, max(1, math.ceil(level * self.total))))
+            for level in levels
+        ]
         return points[torch.cat(wanted, 1).clamp_max(BINS)]
-
-
-def _ceil(value: float) -> int:
-    return max(1, int(value) + (value > int(value)))

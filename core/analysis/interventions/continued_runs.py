@@ -96,12 +96,8 @@ def _decoder_layer(
 Change = Callable[[Component, SubLayerFunction], SubLayerFunction]  # returns another sub-layer in place of one
 
 
-def _unchanged(_component: Component, sublayer: SubLayerFunction) -> SubLayerFunction:
-    return sublayer
-
-
 def after_self_attention(
-    runs: PairRuns, block: DecoderLayer, x: Tensor, memory: Tensor, change: Change = _unchanged
+    runs: PairRuns, block: DecoderLayer, x: Tensor, memory: Tensor, change: Change = lambda _, sublayer: sublayer
 ) -> Tensor:
     """Second half of a decoder layer: [W, L, D] after self-attention -> [W, L, D]."""
 

@@ -8,7 +8,7 @@ from core.analysis.interventions.cut_search import MAX_CUTS, CutSearch, find_cut
 from core.analysis.interventions.cut_translation import translate_cut
 from core.analysis.interventions.cuts import Cut, CutEffect, cut_effect, parse_cut
 from core.analysis.pictures import Grid, effects_row
-from core.analysis.subject import Sentence, predicted_position
+from core.analysis.subject import predicted_position
 from core.analysis.tokens.words import readable_all
 from core.files.console import show
 from core.files.number_range import COUNTED_FROM_1
@@ -74,10 +74,6 @@ class FoundCuts(PicturedResult):
         return f"token {self.position + 1}: {self.before} becomes {self.after}"
 
 
-def _found_position(sentence: Sentence, number: int) -> int:
-    return predicted_position(sentence, number, "--find")
-
-
 @dataclass(frozen=True)
 class CutOptions:
     """Options of `cut`: weights to set, or the position, counted from 0, of a token to change."""
@@ -96,7 +92,7 @@ class CutOptions:
         "search for few weights that change predicted token N",
         group="what!",
         type=COUNTED_FROM_1,
-        read=_found_position,
+        read=lambda sentence, number: predicted_position(sentence, number, "--find"),
     )
     kinds: tuple[Kind, ...] = option(("cross",), "attention searched by --find (default: cross)", choices=KINDS)
     beam_size: int = option(4)

@@ -14,6 +14,7 @@ search for it would have to try all sets.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import torch
 from torch import Tensor
@@ -74,23 +75,19 @@ def find_cuts(
         )
     while not state.has_changed:
         tried = [(*state.cuts, cut) for cut in goal.candidates(state.cuts, kinds, renormalise)]
-        best = min(goal.measured(tried), key=_margin, default=state)
+        best = min(goal.measured(tried), key=attrgetter("margin"), default=state)
         if best.margin >= state.margin or len(best.cuts) > max_cuts:
             return
         state = best
         yield state
     while True:
         fewer = [state.cuts[:index] + state.cuts[index + 1 :] for index in range(len(state.cuts))]
-        best = min(goal.measured(fewer), key=_margin)
+        best = min(goal.measured(fewer), key=attrgetter("margin"))
         if not best.has_changed:
             yield replace(state, is_minimal=True)
             return
         state = best
         yield state
-
-
-def _margin(state: CutSearch) -> float:
-    return state.margin
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,8 @@ def measure(wanted: Iterable[tuple[str, Sizes]], device: str = "cpu", seconds: f
 
 
 def _fastest(layer: SequenceLayer, x: Tensor, seconds: float) -> float:
-    clock = time.thread_time if _one_thread(x.device) else time.perf_counter
+    is_one_thread = x.device.type == "cpu" and torch.get_num_threads() == 1
+    clock = time.thread_time if is_one_thread else time.perf_counter
     fastest, runs, begun = float("inf"), 0, time.perf_counter()
     while runs < LEAST_RUNS or time.perf_counter() - begun < seconds:
         _synchronize(x.device)
@@ -199,10 +200,6 @@ def _synchronize(device: torch.device) -> None:
     """Wait for the operations queued on a GPU."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
-
-
-def _one_thread(device: torch.device) -> bool:
-    return device.type == "cpu" and torch.get_num_threads() == 1
 
 
 def hardware(device: str = "cpu") -> str:

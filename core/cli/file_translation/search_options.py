@@ -73,14 +73,12 @@ def add_search_options(parser: argparse.ArgumentParser) -> None:
         help="draw N translations a line at random instead of searching, with tabs between them",
     )
     for name, text in SAMPLING.items():
-        metavar = "X" if RANGES[name].kind is float else "N"
-        parser.add_argument(_option(name), type=RANGES[name], metavar=metavar, help=f"of --samples: {text}")
+        parser.add_argument(_option(name), type=RANGES[name], help=f"of --samples: {text}")
     parser.add_argument(
         "--precision",
         choices=get_args(Precision),
         default="exact",
-        help="fast: 8-bit integers or bfloat16 where measured to be faster; translations may differ "
-        "(default: %(default)s)",
+        help="fast: 8-bit integers or bfloat16 where measured to be faster; translations may differ",
     )
 
 
