@@ -11,23 +11,14 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
+from core.formats import output_folder
 from core.formats.checkpoint import Checkpoint
-from core.formats.output_folder import (
-    COMMON_VALUES,
-    MAX_POSITIONS,
-    README,
-    new_folder,
-    pieces_of,
-    readme,
-    require_values,
-    sentencepiece_files,
-)
 from core.model import Embedding, FeedForward, LearnedPositions, MultiHeadAttention, Transformer
 from core.model.config import TransformerConfig
 from core.text.marian_tokenizer import SOURCE_MODEL, TARGET_MODEL, UNKNOWN
 
 LAYOUT = "CTranslate2's format"
-VALUES: dict[str, object] = {**COMMON_VALUES, "forced_first_id": None}
+VALUES: dict[str, object] = {**output_folder.COMMON_VALUES, "forced_first_id": None}
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "gelu_tanh": "GELUTanh", "swish": "SWISH"}
 CODE = """
 import ctranslate2
@@ -51,8 +42,8 @@ def write_ctranslate2(checkpoint: Checkpoint, path: Path) -> None:
     """
     config, tokenizer = checkpoint.config, checkpoint.tokenizer
     _check_architecture(config)
-    files = sentencepiece_files(checkpoint, LAYOUT)
-    pieces = pieces_of(tokenizer), pieces_of(tokenizer.target)
+    files = output_folder.sentencepiece_files(checkpoint, LAYOUT)
+    pieces = output_folder.pieces_of(tokenizer), output_folder.pieces_of(tokenizer.target)
     never = dict.fromkeys((config.pad_id, config.bos_id, *config.never_ids))
     code = CODE.format(
         end=pieces[0][config.eos_id],
@@ -61,18 +52,18 @@ def write_ctranslate2(checkpoint: Checkpoint, path: Path) -> None:
     )
     difference = "Tokens that are never generated: `suppress_sequences` names them, as the format does not hold them."
     punctuation = "Headlight normalises it first, by the rules of Moses."
-    text = readme(checkpoint, "A translation model for CTranslate2", code, difference, punctuation)
-    with new_folder(path) as folder:
+    text = output_folder.readme(checkpoint, "A translation model for CTranslate2", code, difference, punctuation)
+    with output_folder.new_folder(path) as folder:
         save_ctranslate2(checkpoint.model, *pieces, folder)
         for name in (SOURCE_MODEL, TARGET_MODEL):
             (folder / name).write_bytes(files[name])
-        (folder / README).write_bytes(text)
+        (folder / output_folder.README).write_bytes(text)
 
 
 def _check_architecture(config: TransformerConfig) -> None:
     """Check that the format has room for an architecture, or raise a `ValueError`."""
     positions = "sinusoidal" if config.positions == "relative" else config.positions
-    require_values(config, {**VALUES, "positions": positions, "final_norm": config.norm == "pre"}, LAYOUT)
+    output_folder.require_values(config, {**VALUES, "positions": positions, "final_norm": config.norm == "pre"}, LAYOUT)
 
 
 def save_ctranslate2(
@@ -144,7 +135,11 @@ def transformer_specification(model: Transformer, source_pieces: Sequence[str], 
 
 
 def _set_embedding(stack: Any, embedding: Any, ours: Embedding) -> None:
-    count = ours.positions.table.num_embeddings if isinstance(ours.positions, LearnedPositions) else MAX_POSITIONS
+    count = (
+        ours.positions.table.num_embeddings
+        if isinstance(ours.positions, LearnedPositions)
+        else output_folder.MAX_POSITIONS
+    )
     embedding.weight = _array(ours.tokens.weight)
     stack.position_encodings.encodings = _array(ours.positions(0, count))
 

@@ -20,17 +20,9 @@ from core.files.file_writing import write_text, writing
 from core.files.number_range import FROM_1
 from core.files.strict_json import readable_json
 from core.formats.checkpoint import load_checkpoint
+from core.images import rendering
 from core.images.patches import Pixels, to_patches
 from core.images.picture import PictureError, ink
-from core.images.rendering import (
-    CHARACTERS,
-    HELD_OUT_FONTS,
-    LINE_HEIGHT,
-    TRAINING_FONTS,
-    characters_of,
-    random_style,
-    render,
-)
 from core.text.tokenizer import SPACE_MARK, SentencePieceTokenizer, Tokenizer
 from train.data.shard_writer import ShardWriter
 from train.data.token_shards import MANIFEST, DataError, TokenShards, read_manifest, verify_checksums, write_checksums
@@ -52,10 +44,10 @@ class PicturePart:
 def parts_of(train: int, held_out: int) -> tuple[PicturePart, ...]:
     """Return the parts of the data; the last two are test sets, of seen and of unseen fonts."""
     return (
-        PicturePart("train", train, TRAINING_FONTS, False),
-        PicturePart("valid", held_out, TRAINING_FONTS, True),
-        PicturePart("test", held_out, TRAINING_FONTS, True),
-        PicturePart("test-font", held_out, HELD_OUT_FONTS, True),
+        PicturePart("train", train, rendering.TRAINING_FONTS, False),
+        PicturePart("valid", held_out, rendering.TRAINING_FONTS, True),
+        PicturePart("test", held_out, rendering.TRAINING_FONTS, True),
+        PicturePart("test-font", held_out, rendering.HELD_OUT_FONTS, True),
     )
 
 
@@ -75,9 +67,12 @@ def prepare_lines(
     """
     FROM_1.check("lines", lines)
     FROM_1.check("held_out", held_out)
-    if LINE_HEIGHT % patch_size:
-        raise DataError(f"patches of {patch_size} pixels do not divide the {LINE_HEIGHT} of a line")
-    tokenizer, words = SentencePieceTokenizer.of_characters(CHARACTERS), words_of(load_checkpoint(words_from).tokenizer)
+    if rendering.LINE_HEIGHT % patch_size:
+        raise DataError(f"patches of {patch_size} pixels do not divide the {rendering.LINE_HEIGHT} of a line")
+    tokenizer, words = (
+        SentencePieceTokenizer.of_characters(rendering.CHARACTERS),
+        words_of(load_checkpoint(words_from).tokenizer),
+    )
     settings = {
         "words_from": words_from.name,
         "words": len(words),
@@ -100,7 +95,7 @@ def prepare_lines(
     manifest = {
         "vocab_size": tokenizer.vocab_size,
         "settings": settings,
-        "fonts": {"train": TRAINING_FONTS, "held_out": HELD_OUT_FONTS},
+        "fonts": {"train": rendering.TRAINING_FONTS, "held_out": rendering.HELD_OUT_FONTS},
         "train": dict(zip(("pairs", "source_tokens", "target_tokens"), counts["train"], strict=True)),
     }
     text = readable_json(manifest)
@@ -133,10 +128,10 @@ def draw_lines(
     texts = cache(lambda characters: LineTexts(mine, characters))
     for _ in range(part.lines):
         while True:
-            style = random_style(random, part.fonts)
-            text = texts(characters_of(style.font)).draw(random)
+            style = rendering.random_style(random, part.fonts)
+            text = texts(rendering.characters_of(style.font)).draw(random)
             try:
-                yield style.font, text, ink(render(text, style))
+                yield style.font, text, ink(rendering.render(text, style))
             except PictureError:  # pale dots may vanish
                 continue
             break

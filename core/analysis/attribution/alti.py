@@ -16,15 +16,8 @@ import torch
 from torch import Tensor
 
 from core.analysis.agreement import require_agreement
+from core.analysis.attribution import rollout
 from core.analysis.attribution.forward_trace import ForwardTrace, SubLayer
-from core.analysis.attribution.rollout import (
-    RolledMaps,
-    roll_out,
-    roll_out_decoder,
-    rolled_maps,
-    row_shares,
-    single_head_map,
-)
 from core.analysis.linear_norm import centred, norm_bias, squared_scale
 from core.trace import Kind, attention_place
 
@@ -109,7 +102,7 @@ def contributions(sublayer: SubLayer) -> Tensor:
         nearness = norm - distance
         nearest = nearness == nearness.amax(-1, keepdim=True)
         blocks.append(torch.where((nearness > 0).any(-1, keepdim=True), nearness.clamp_min(0), nearest.to(nearness)))
-    return row_shares(torch.cat(blocks))
+    return rollout.row_shares(torch.cat(blocks))
 
 
 def _distance(output: Tensor, parts: Tensor) -> Tensor:
@@ -117,7 +110,7 @@ def _distance(output: Tensor, parts: Tensor) -> Tensor:
     return parts.sub_(output[:, None]).abs_().sum(-1)
 
 
-def contribution_maps(trace: ForwardTrace) -> tuple[RolledMaps, RolledMaps]:
+def contribution_maps(trace: ForwardTrace) -> tuple[rollout.RolledMaps, rollout.RolledMaps]:
     """Contributions within each layer, and rolled out to the input; one head each.
 
     Within a layer, a row of `cross` sums to less than 1; the rest belongs to the residual. The rollout of
@@ -137,10 +130,10 @@ def contribution_maps(trace: ForwardTrace) -> tuple[RolledMaps, RolledMaps]:
     maps = trace.explanation.maps
     cross = [layer[:, :-1] for layer in by_kind["cross"]]
     prefix = [both[:, -1:] * own for both, own in zip(by_kind["cross"], by_kind["decoder_self"], strict=True)]
-    encoder = roll_out(by_kind["encoder_self"])
+    encoder = rollout.roll_out(by_kind["encoder_self"])
     within: dict[Kind, list[Tensor]] = {**by_kind, "cross": cross}
-    layerwise: RolledMaps = {
-        kind: tuple(single_head_map(maps[kind][i], matrix) for i, matrix in enumerate(layers))
+    layerwise: rollout.RolledMaps = {
+        kind: tuple(rollout.single_head_map(maps[kind][i], matrix) for i, matrix in enumerate(layers))
         for kind, layers in within.items()
     }
-    return layerwise, rolled_maps(maps, encoder, roll_out_decoder(prefix, cross, encoder[-1]))
+    return layerwise, rollout.rolled_maps(maps, encoder, rollout.roll_out_decoder(prefix, cross, encoder[-1]))

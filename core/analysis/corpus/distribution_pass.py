@@ -10,16 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.analysis.corpus.distributions import (
-    DISTANCES,
-    FARTHEST,
-    SAMPLE_SIZE,
-    TOP_TOKENS,
-    WEIGHT_BINS,
-    DistributionTable,
-    least_occurrences,
-    rounded,
-)
+from core.analysis.corpus import distributions
 from core.analysis.heads.scorer import MeasuredRows
 from core.capture import AttentionMap
 from core.decoding.text_codec import PassIds
@@ -42,7 +33,7 @@ class UniformSample:
         kept: what was recorded of each sentence of the sample, by its number.
     """
 
-    def __init__(self, population: int, size: int = SAMPLE_SIZE, seed: int = SEED) -> None:
+    def __init__(self, population: int, size: int = distributions.SAMPLE_SIZE, seed: int = SEED) -> None:
         self._ranks, self._size = random.Random(seed).sample(range(population), population), size
         self.kept: dict[int, dict[_Layer, Pairs]] = {}
 
@@ -74,7 +65,7 @@ def text_pairs(attention: AttentionMap) -> _TextPairs:
         target, source = rows.sum(), keys.sum()
         doubled = (2 * column + 1) * target - (2 * row + 1) * source  # 2 T times the distance, as a whole number
         distances.append((doubled + target).div(2 * target, rounding_mode="floor"))
-    bins = torch.stack(distances).clamp(-FARTHEST, FARTHEST) + FARTHEST
+    bins = torch.stack(distances).clamp(-distributions.FARTHEST, distributions.FARTHEST) + distributions.FARTHEST
     return _TextPairs(int(counted.sum()), query * len(keys) + key, bins)
 
 
@@ -124,9 +115,12 @@ class DistributionPass:
 
     def __init__(self, heads: Mapping[_Layer, int], population: int) -> None:
         self._heads, self._sample = heads, UniformSample(population)
-        self._weights = {place: torch.zeros(count, WEIGHT_BINS, dtype=torch.int64) for place, count in heads.items()}
+        self._weights = {
+            place: torch.zeros(count, distributions.WEIGHT_BINS, dtype=torch.int64) for place, count in heads.items()
+        }
         self._distances = {
-            place: torch.zeros(2, count, len(DISTANCES), dtype=torch.float64) for place, count in heads.items()
+            place: torch.zeros(2, count, len(distributions.DISTANCES), dtype=torch.float64)
+            for place, count in heads.items()
         }
         self._rows: defaultdict[Kind, int] = defaultdict(int)
         self._tokens: defaultdict[tuple[Kind, int], _Occurrences] = defaultdict(_Occurrences)
@@ -157,7 +151,7 @@ class DistributionPass:
         pairs = sentence.pairs
         if len(pairs.at):
             weights = attention.weights.flatten(1)[:, pairs.at]  # [H, pairs]
-            bins = (weights.amax(1) * WEIGHT_BINS).long().clamp(0, WEIGHT_BINS - 1)
+            bins = (weights.amax(1) * distributions.WEIGHT_BINS).long().clamp(0, distributions.WEIGHT_BINS - 1)
             self._weights[place][torch.arange(len(bins)), bins] += 1
             for sums, each in zip(self._distances[place], pairs.bins, strict=False):
                 sums.index_add_(1, each, weights.double())
@@ -175,24 +169,24 @@ class DistributionPass:
         """Numbers of the sentences of the sample, in order."""
         return sorted(self._sample.kept)
 
-    def table(self, num_sentences: int, place_of: Tensor) -> DistributionTable:
+    def table(self, num_sentences: int, place_of: Tensor) -> distributions.DistributionTable:
         """The distributions of the sentences read so far; `place_of` has the number of each in the index."""
         strengths, queries, keys = (self._sampled(part) for part in range(3))
-        tokens = [self._top_tokens(place, least_occurrences(num_sentences)) for place in self._heads]
+        tokens = [self._top_tokens(place, distributions.least_occurrences(num_sentences)) for place in self._heads]
         shares = [
             self._distances[kind, layer] / max(self._rows[kind], 1) for kind, layer in self._heads
         ]  # [2, H, distances]
         both = torch.cat(shares, 1).float().numpy()
-        return DistributionTable(
+        return distributions.DistributionTable(
             sentences=place_of[self.sampled].numpy().astype(np.uint16),
-            strengths=rounded(strengths.astype(np.float32)),
+            strengths=distributions.rounded(strengths.astype(np.float32)),
             queries=queries.astype(np.uint16),
             keys=keys.astype(np.uint16),
             weights=torch.cat(list(self._weights.values())).numpy().astype(np.uint32),
-            distances=rounded(both[0]),
-            diagonal=rounded(both[1]),
+            distances=distributions.rounded(both[0]),
+            diagonal=distributions.rounded(both[1]),
             token_ids=np.concatenate([ids for ids, _ in tokens]),
-            token_values=rounded(np.concatenate([values for _, values in tokens])),
+            token_values=distributions.rounded(np.concatenate([values for _, values in tokens])),
         )
 
     def _sampled(self, part: int) -> NDArray[np.float64]:
@@ -206,7 +200,7 @@ class DistributionPass:
 
     def _top_tokens(self, place: _Layer, least: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Top tokens of the heads of a layer, with their values: [H, 2, 2, TOP_TOKENS]."""
-        shape = (self._heads[place], 2, 2, TOP_TOKENS)
+        shape = (self._heads[place], 2, 2, distributions.TOP_TOKENS)
         ids, values = np.full(shape, -1, np.int32), np.zeros(shape, np.float32)
         for side in range(2):
             tokens = self._tokens[place[0], side]
@@ -216,7 +210,7 @@ class DistributionPass:
             means = self._sums[place, side].values[..., : len(known)].numpy()[..., enough] / counts[enough]
             for measure, of_heads in enumerate(means):
                 for head, each in enumerate(of_heads):
-                    order = np.lexsort((known[enough], -each))[:TOP_TOKENS]
+                    order = np.lexsort((known[enough], -each))[: distributions.TOP_TOKENS]
                     ids[head, side, measure, : len(order)] = known[enough][order]
                     values[head, side, measure, : len(order)] = each[order]
         return ids, values

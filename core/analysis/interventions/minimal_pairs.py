@@ -11,19 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.analysis.interventions.word_list import (
-    ADJECTIVES,
-    BEFORE_INFINITIVE,
-    CONJUNCTIONS,
-    COORDINATIONS,
-    DETERMINERS,
-    NOUNS,
-    PREPOSITIONS,
-    PRONOUNS,
-    RELATIVES,
-    SINGULAR_TO_PLURAL,
-    VERBS,
-)
+from core.analysis.interventions import word_list
 from core.analysis.tokens.words import readable, word_groups
 from core.translator import Translator
 
@@ -31,9 +19,9 @@ PairContrast = Literal["noun", "adjective", "pronoun", "number", "tense"]
 CONTRASTS: tuple[PairContrast, ...] = ("noun", "adjective", "pronoun", "number", "tense")
 MAX_FOR_WORD = 3  # proposals of one contrast for a word
 _WORD = re.compile(r"[A-Za-z]+")
-_PLURALS = {singular: plural for group in NOUNS for singular, plural in group if singular != plural}
-_AGREEING = {third: base for base, third, _ in VERBS if base != third} | SINGULAR_TO_PLURAL
-_PAST = {form: past for base, third, past in VERBS for form in (base, third)}
+_PLURALS = {singular: plural for group in word_list.NOUNS for singular, plural in group if singular != plural}
+_AGREEING = {third: base for base, third, _ in word_list.VERBS if base != third} | word_list.SINGULAR_TO_PLURAL
+_PAST = {form: past for base, third, past in word_list.VERBS for form in (base, third)}
 _FINITE = _PAST.keys() | set(_PAST.values())
 
 
@@ -88,9 +76,9 @@ Replaced = dict[int, str]  # new words by their number
 def _candidates(words: Words) -> Iterator[tuple[PairContrast, Replaced]]:
     """Replacements of single words, and of the words that agree with them."""
     groups: dict[PairContrast, Sequence[Sequence[str]]] = {
-        "noun": [[forms[number] for forms in group] for group in NOUNS for number in (0, 1)],
-        "adjective": ADJECTIVES,
-        "pronoun": PRONOUNS,
+        "noun": [[forms[number] for forms in group] for group in word_list.NOUNS for number in (0, 1)],
+        "adjective": word_list.ADJECTIVES,
+        "pronoun": word_list.PRONOUNS,
     }
     for number, word in enumerate(words):
         form = word if word == "I" else word.lower()
@@ -106,7 +94,7 @@ def _candidates(words: Words) -> Iterator[tuple[PairContrast, Replaced]]:
                             yield name, {number: other}
         if form in _PLURALS and (agreeing := _plural(words, number)):
             yield "number", agreeing
-        finite = number == 0 or words[number - 1].lower() not in BEFORE_INFINITIVE
+        finite = number == 0 or words[number - 1].lower() not in word_list.BEFORE_INFINITIVE
         if finite and _PAST.get(form, form) != form:
             yield "tense", {number: _PAST[form]}
 
@@ -122,22 +110,22 @@ def _plural(words: Words, number: int) -> Replaced | None:
     None where these are not known, as the plural would not agree with them.
     """
     lower = [word.lower() for word in words]
-    borders = PREPOSITIONS | CONJUNCTIONS | COORDINATIONS | RELATIVES | _FINITE
+    borders = word_list.PREPOSITIONS | word_list.CONJUNCTIONS | word_list.COORDINATIONS | word_list.RELATIVES | _FINITE
     start = number
-    while start > 0 and (lower[start - 1] not in borders or lower[start - 1] in DETERMINERS):
+    while start > 0 and (lower[start - 1] not in borders or lower[start - 1] in word_list.DETERMINERS):
         start -= 1
-        if lower[start] in DETERMINERS:
+        if lower[start] in word_list.DETERMINERS:
             break
-    if lower[start] not in DETERMINERS or start == number:
+    if lower[start] not in word_list.DETERMINERS or start == number:
         return None
-    replaced = {start: SINGULAR_TO_PLURAL[lower[start]], number: _PLURALS[lower[number]]}
+    replaced = {start: word_list.SINGULAR_TO_PLURAL[lower[start]], number: _PLURALS[lower[number]]}
     before = lower[start - 1] if start else ""
-    if before in COORDINATIONS:
+    if before in word_list.COORDINATIONS:
         return None
-    if before in PREPOSITIONS or before in _FINITE:
+    if before in word_list.PREPOSITIONS or before in _FINITE:
         return replaced
     for verb in range(number + 1, len(words)):
-        if lower[verb] in CONJUNCTIONS | COORDINATIONS | RELATIVES:
+        if lower[verb] in word_list.CONJUNCTIONS | word_list.COORDINATIONS | word_list.RELATIVES:
             return None
         if lower[verb] in _FINITE:
             is_plural = lower[verb] in _PAST and lower[verb] not in _AGREEING

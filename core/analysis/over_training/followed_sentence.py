@@ -6,15 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.analysis.declaration import Analysis, Columns, PicturedResult, option
+from core.analysis.over_training import snapshot_reading
 from core.analysis.over_training.history.snapshots import History, open_history
 from core.analysis.over_training.roles import SCORES, TOLERANCE, Developments, developments
-from core.analysis.over_training.snapshot_reading import (
-    SnapshotReading,
-    last_target,
-    level_grid,
-    read_snapshots,
-    sentence_cards,
-)
 from core.analysis.pictures import Picture
 from core.analysis.subject import Subject
 from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
@@ -56,7 +50,7 @@ class FollowedSentence(PicturedResult):
     `log_prob`, lens and scores are of the translation of the last snapshot, which is fed to all snapshots.
     """
 
-    readings: Sequence[SnapshotReading]
+    readings: Sequence[snapshot_reading.SnapshotReading]
     options: OverTrainingOptions
 
     def table(self) -> Columns:
@@ -75,7 +69,7 @@ class FollowedSentence(PicturedResult):
 
     def pictures(self, at: Head) -> tuple[Picture, ...]:
         """Roles and scores of the heads of a kind, or how probable each layer finds the last translation."""
-        return heads.pictures(at) if (heads := self._heads(at.kind)) else (level_grid(self.readings),)
+        return heads.pictures(at) if (heads := self._heads(at.kind)) else (snapshot_reading.level_grid(self.readings),)
 
     def answer(self, at: Head) -> Phrase:
         """When the heads have their roles, or how many snapshots translate the sentence as the last one."""
@@ -92,7 +86,7 @@ class FollowedSentence(PicturedResult):
     def _heads(self, kind: Kind | None) -> Developments | None:
         if self.options.score is None:
             return None
-        steps, cards = [each.step for each in self.readings], sentence_cards(self.readings)
+        steps, cards = [each.step for each in self.readings], snapshot_reading.sentence_cards(self.readings)
         return developments(steps, cards, self.options.score, self.options.tolerance, kind)
 
 
@@ -106,8 +100,8 @@ def follow_sentence(
         ValueError: as `read_snapshot`.
     """
     search = options.beam_size, options.length_penalty
-    target = last_target(history, source, *search)
-    return FollowedSentence(read_snapshots(history, source, target, *search), options)
+    target = snapshot_reading.last_target(history, source, *search)
+    return FollowedSentence(snapshot_reading.read_snapshots(history, source, target, *search), options)
 
 
 def _add_training(parser: argparse.ArgumentParser) -> None:

@@ -15,18 +15,8 @@ from core.analysis.agreement import require_agreement
 from core.analysis.attribution.forward_trace import added_bias
 from core.analysis.linear_norm import norm_bias
 from core.analysis.relative_scores import relative_scores
+from core.analysis.token_path import steps
 from core.analysis.token_path.score_products import exact
-from core.analysis.token_path.steps import (
-    AttentionSteps,
-    EmbeddingSteps,
-    FeedForwardSteps,
-    NormSteps,
-    OutputSteps,
-    ResidualSteps,
-    StackSteps,
-    Steps,
-    TokenPath,
-)
 from core.capture import attention_path
 from core.model import FeedForward, MultiHeadAttention, Norm, Transformer
 from core.trace import SUBLAYERS, Kind, Stack, places, record
@@ -45,7 +35,7 @@ def follow_token(
     layer: int,
     head: int,
     count: int = COUNT,
-) -> TokenPath:
+) -> steps.TokenPath:
     """Follow a source token through the encoder, or a fed one through the decoder.
 
     Post-norm (the paper's) and pre-norm layers each go in their own order. Positions, layers and heads are counted
@@ -76,7 +66,7 @@ def follow_token(
             log_prob = output.logits[output.predicted] - output.log_sum
             if position >= explanation.num_forced:
                 walk.compare("output", "log_prob", log_prob, torch.tensor(explanation.log_probs[position]))
-    return TokenPath(stack, position, layer, head, len(layers), explanation, walk.parts, state, walk.differences)
+    return steps.TokenPath(stack, position, layer, head, len(layers), explanation, walk.parts, state, walk.differences)
 
 
 def _recorded_places(model: Transformer, stack: Stack, layer: int) -> list[str]:
@@ -106,7 +96,7 @@ class _Walk:
     layer: int
     head: int
     own: dict[str, Tensor]  # of the recorded places, in float64
-    parts: dict[str, Steps] = field(default_factory=dict[str, Steps])
+    parts: dict[str, steps.Steps] = field(default_factory=dict[str, steps.Steps])
     differences: dict[str, float] = field(default_factory=dict[str, float])
 
     def run(self, token_id: int) -> Tensor:
@@ -117,19 +107,19 @@ class _Walk:
         place = exact(embedding.positions(self.position, self.position + 1)[0])
         state = row * scale + place
         position = None if model.config.positions == "relative" else place
-        self.parts["embedding"] = EmbeddingSteps(row, scale, row * scale, position, state)
+        self.parts["embedding"] = steps.EmbeddingSteps(row, scale, row * scale, position, state)
         self.compare("embedding", "total", state, self._own(f"{self.stack}.input"))
         state = self._norm_of_stack("input_norm", first, state)
         if self.layer:
             entered, state = state, self._own(self._place("self_attention", "residual_before"))
-            self.parts["layers_below"] = StackSteps(0, self.layer - 1, entered, state)
+            self.parts["layers_below"] = steps.StackSteps(0, self.layer - 1, entered, state)
         state = self._layer(state)
         num_layers = len(model.get_submodule(self.stack).layers)  # type: ignore[arg-type]
         left = self._own(f"{self.stack}.{num_layers - 1}.feed_forward.residual_after")
         if self.layer < num_layers - 1:
             self.compare("layers_above", "before", state, self._own(self._place("feed_forward", "residual_after")))
             before, state = state, left
-            self.parts["layers_above"] = StackSteps(self.layer + 1, num_layers - 1, before, state)
+            self.parts["layers_above"] = steps.StackSteps(self.layer + 1, num_layers - 1, before, state)
         else:
             self.compare("layer", "output", state, left)
         return self._norm_of_stack("output_norm", f"{self.stack}.output", state)
@@ -163,7 +153,9 @@ class _Walk:
         normalised = (x - mean) / (variance + epsilon).sqrt()
         gain, bias = exact(norm.weight), exact(norm_bias(norm))
         output = normalised * gain + bias
-        self.parts[part] = NormSteps(kind, x, float(mean), float(variance), epsilon, normalised, gain, bias, output)
+        self.parts[part] = steps.NormSteps(
+            kind, x, float(mean), float(variance), epsilon, normalised, gain, bias, output
+        )
         self.compare(part, "output", output, self._own(after))
         return output
 
@@ -184,7 +176,7 @@ class _Walk:
                 assert isinstance(sublayer, FeedForward)
                 added = self._feed_forward(sublayer, state)
             state = carried + added
-            self.parts[f"{part}_residual"] = ResidualSteps(carried, added, state)
+            self.parts[f"{part}_residual"] = steps.ResidualSteps(carried, added, state)
             if not norm_first:
                 self.compare(f"{part}_residual", "total", state, self._own(self._place(name, "norm_input")))
                 state = self._norm(f"{part}_norm", norm, after, state)
@@ -234,7 +226,7 @@ class _Walk:
             ("output", output, own["output"][at]),
         ):
             self.compare(part, quantity, computed, of_model)
-        self.parts[part] = AttentionSteps(
+        self.parts[part] = steps.AttentionSteps(
             kind=part,
             head=self.head,
             x=x,
@@ -268,7 +260,7 @@ class _Walk:
         output = _linear(network.outer, hidden)
         for quantity, computed in (("inner", inner), ("hidden", hidden), ("output", output)):
             self.compare("feed_forward", quantity, computed, self._own(self._place("feed_forward", quantity)))
-        self.parts["feed_forward"] = FeedForwardSteps(x, inner, multiplier, hidden, output)
+        self.parts["feed_forward"] = steps.FeedForwardSteps(x, inner, multiplier, hidden, output)
         return output
 
 
@@ -277,7 +269,7 @@ def _linear(layer: nn.Linear, x: Tensor) -> Tensor:
     return x @ exact(layer.weight).T + exact(added_bias(layer))
 
 
-def _output(model: Transformer, state: Tensor, own: Tensor, predicted: int, count: int) -> OutputSteps:
+def _output(model: Transformer, state: Tensor, own: Tensor, predicted: int, count: int) -> steps.OutputSteps:
     """Logits of the tokens that are most probable by the model's own, [V], and of the predicted one."""
     token_ids = own.topk(min(count, len(own))).indices.tolist()
     if predicted not in token_ids:
@@ -287,7 +279,7 @@ def _output(model: Transformer, state: Tensor, own: Tensor, predicted: int, coun
     if model.output_bias is not None:
         logits = logits + exact(model.output_bias[token_ids])
     log_sum = float(own.logsumexp(-1))
-    return OutputSteps(
+    return steps.OutputSteps(
         state=state,
         token_ids=tuple(token_ids),
         vectors=vectors,

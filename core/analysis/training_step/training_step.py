@@ -22,16 +22,9 @@ from torch import Tensor, nn
 from core.analysis.agreement import depth_of, require_agreement
 from core.analysis.declaration import Analysis, option
 from core.analysis.subject import check_position
+from core.analysis.training_step import weight_gradient
 from core.analysis.training_step.adam import first_adam_step
 from core.analysis.training_step.step_numbers import Part, SmoothedLabel, TrainingStep, smoothed_label
-from core.analysis.training_step.weight_gradient import (
-    Index,
-    WeightGradient,
-    layer_of,
-    parse_weight,
-    trained_parameters,
-    weight_uses,
-)
 from core.capture import attention_mask, full_mask
 from core.decoding import NonFiniteError
 from core.decoding.text_codec import PassIds
@@ -81,7 +74,7 @@ def training_step(
     check_position(options.token, len(ids.predicted))
     _require_trainable(translator.model)
     if options.weight:
-        parse_weight(options.weight, translator.model)  # before anything is computed
+        weight_gradient.parse_weight(options.weight, translator.model)  # before anything is computed
     [own] = translator.shared.log_probs([ids])
     with _one_at_a_time, torch.inference_mode(False), torch.enable_grad():
         with translator.shared.held() as shared:  # whose hooks another thread may set
@@ -121,9 +114,9 @@ class _Step:
     def run(self, own: Sequence[float]) -> TrainingStep:
         """Take the step; `own` are the log-probabilities of the labels by the model itself."""
         options, length = self.options, len(self.ids.fed)
-        name, index = parse_weight(options.weight or self._output_matrix(), self.model)
-        parameters = trained_parameters(self.model.requires_grad_(True))
-        with record_calls(layer_of(self.model, name)) as calls:
+        name, index = weight_gradient.parse_weight(options.weight or self._output_matrix(), self.model)
+        parameters = weight_gradient.trained_parameters(self.model.requires_grad_(True))
+        with record_calls(weight_gradient.layer_of(self.model, name)) as calls:
             states, logits = self._pass()
         label_nll, uniform_nll, losses = self._losses(logits)
         gradients, errors = self._gradients(losses, parameters, [*(call.output for call in calls), logits])
@@ -133,10 +126,12 @@ class _Step:
             index = _largest(gradients[name], row)
         with torch.no_grad():
             output = states[0], errors.pop()[0]
-            uses = weight_uses(self.model, name, index, list(zip(calls, errors, strict=True)), output)
+            uses = weight_gradient.weight_uses(self.model, name, index, list(zip(calls, errors, strict=True)), output)
             rate = learning_rate(options.step, self.model.config.d_model, WARMUP)
             value, gradient = parameters[name][index].item(), gradients[name][index].clone()
-            weight = WeightGradient(name, index, value, gradient.item(), uses, self._slope(parameters[name], index))
+            weight = weight_gradient.WeightGradient(
+                name, index, value, gradient.item(), uses, self._slope(parameters[name], index)
+            )
             for each, parameter in parameters.items():
                 parameter += first_adam_step(gradients[each], rate).change
             after_nll, _, after_losses = self._losses(self._pass()[1])
@@ -197,7 +192,7 @@ class _Step:
             raise NonFiniteError("in the gradients of this target")
         return dict(zip(parameters, found, strict=False)), list(found[len(parameters) :])
 
-    def _slope(self, parameter: Tensor, index: Index) -> float:
+    def _slope(self, parameter: Tensor, index: weight_gradient.Index) -> float:
         """The central difference of the loss by one weight."""
         losses: list[float] = []
         value = parameter[index].item()
@@ -224,7 +219,7 @@ class _Step:
         )
 
 
-def _largest(gradient: Tensor, row: int | None) -> Index:
+def _largest(gradient: Tensor, row: int | None) -> weight_gradient.Index:
     """Index of the largest gradient by its absolute value, in a row or in all of a parameter."""
     own = gradient if row is None else gradient[row]
     place = tuple(int(each) for each in torch.unravel_index(own.abs().argmax(), own.shape))

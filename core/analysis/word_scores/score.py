@@ -19,6 +19,7 @@ from core.analysis.signs.pair_signs import SIGNS, SignName
 from core.analysis.signs.text_signs import TEXT_SIGNS
 from core.analysis.signs.thresholds import SignThresholds, load_thresholds, measure_thresholds, thresholds_beside
 from core.analysis.subject import MODEL
+from core.analysis.word_scores import signed_lines
 from core.analysis.word_scores.scored_lines import (
     WordScore,
     app_query,
@@ -26,14 +27,6 @@ from core.analysis.word_scores.scored_lines import (
     score_lines,
     word_columns,
     worst_words,
-)
-from core.analysis.word_scores.signed_lines import (
-    LEFT_OUT_LINES,
-    SignedLine,
-    add_left_out,
-    ranked_lines,
-    sign_columns,
-    sign_lines,
 )
 from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
 from core.files.console import show
@@ -81,7 +74,7 @@ class ScoreOptions:
         None, "with --signs, sort by one of them, the strongest first, and name its words"
     )
     left_out: int = option(
-        LEFT_OUT_LINES,
+        signed_lines.LEFT_OUT_LINES,
         "with --signs, number of sentences, the least probable first, in which source words are left out one after the "
         "other, to find what is not translated: some 50 passes each",
         type=NumberRange(int),
@@ -128,7 +121,7 @@ class SignedSentences(PicturedResult):
         digest, app: as of `ScoredWords`.
     """
 
-    lines: Sequence[SignedLine]  # in the order of the signs
+    lines: Sequence[signed_lines.SignedLine]  # in the order of the signs
     thresholds: SignThresholds  # from which they fire
     digest: str
     app: str
@@ -136,7 +129,7 @@ class SignedSentences(PicturedResult):
 
     def table(self) -> Columns:
         """A row for each sentence: the signs that fire, their words, all values, and a link that marks the words."""
-        columns = sign_columns(self.lines, self.thresholds, self.by)
+        columns = signed_lines.sign_columns(self.lines, self.thresholds, self.by)
         for name in SIGNS:
             columns[name] = ["" if value is None else f"{value:.4f}" for value in columns[name]]
         words = (each.numbered(each.marked(self.thresholds, self.by)) for each in self.lines)
@@ -195,10 +188,12 @@ def score(translator: Translator, options: ScoreOptions) -> ScoredWords | Signed
         return ScoredWords(worst_words(shown(scored, total=len(lines)))[: options.top], digest, options.app)
     path = thresholds_beside(options.checkpoint)
     thresholds = load_thresholds(path, digest) if path.exists() else measure_thresholds(translator)
-    signed = list(shown(sign_lines(translator, scored), total=len(lines)))
-    for _ in shown(add_left_out(translator, signed, options.left_out), total=min(options.left_out, len(signed))):
+    signed = list(shown(signed_lines.sign_lines(translator, scored), total=len(lines)))
+    for _ in shown(
+        signed_lines.add_left_out(translator, signed, options.left_out), total=min(options.left_out, len(signed))
+    ):
         pass
-    ranked = ranked_lines(signed, thresholds, options.sort_by)[: options.top]
+    ranked = signed_lines.ranked_lines(signed, thresholds, options.sort_by)[: options.top]
     return SignedSentences(ranked, thresholds, digest, options.app, options.sort_by)
 
 
