@@ -9,7 +9,6 @@ from time import monotonic
 from typing import Literal, NamedTuple
 
 from core.analysis.recorded_call import Call, Given
-from core.capture import AttentionMap, Kind
 from core.files.process_memory import PROCESS, SMALLER
 from core.formats.checkpoint import save_checkpoint
 from core.lab.comparison import Comparison
@@ -50,10 +49,6 @@ class LabRun(Comparison):
         answers: to the first unseen sources, by training.
         refused: why the trained model was not opened, or "".
     """
-
-    looked: int
-    maps: dict[Kind, list[AttentionMap]]
-    answers: list[list[str]]
 
     def __init__(self, choice: Choice) -> None:
         self.task = own_task(*choice.own) if choice.own else TASKS[choice.task]()

@@ -231,7 +231,7 @@ def answers_table(run: LabRun, names: Sequence[str]) -> str:
     for source, target, *answers in zip(*zip(*run.task.unseen[:ANSWERED], strict=True), *run.answers, strict=True):
         marks = ["\u2713" if answer == target else "\u2717" for answer in answers]
         texts = [isolated(plain(text)) for text in (source, target, *(answer or "\u2013" for answer in answers))]
-        rows.append([*texts[:2], *map(" ".join, zip(marks, texts[2:], strict=True))])
+        rows.append([*texts[:2], *map("\u00a0".join, zip(marks, texts[2:], strict=True))])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 

@@ -113,7 +113,6 @@ def test_an_exercise_is_solved_by_what_its_view_shows(
         told = "\n".join([said(app), *(each.value for each in app.success)]).replace("\\", "").replace("\u2212", "-")
         verdict = f"**Right.** {found.says}" if answer == right else f"**Not here.** {found.says} {found.means(answer)}"
         assert verdict in told
-        assert bool(app.success) == (answer == right)
     assert app.query_params["exercises_solved"] in (name, [name])
 
 
