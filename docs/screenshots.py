@@ -1,16 +1,19 @@
 """Take screenshots of the app: python docs/screenshots.py
 
-Without options: docs/app.png (Heads) and one of every page in docs/pages/.
+Without options: docs/app.png (Heads) and one of every page in docs/pages/. With --static-page: docs/static_page.png.
 """
 
 import argparse
+import tempfile
 from pathlib import Path
 from urllib.parse import urlencode
 
+from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from viz_app.page_list import VIEWS
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
+from web.build import build
 
 HERE = Path(__file__).parent
 SENTENCE = "A little girl in a pink dress is climbing up a set of stairs."
@@ -36,7 +39,11 @@ def main() -> None:
     parser.add_argument("--whole", action="store_true", help="the whole page instead of the window")
     parser.add_argument("--dark", action="store_true", help="dark colour scheme (default: light)")
     parser.add_argument("--checkpoint", type=Path, help="default: the shipped one")
+    parser.add_argument("--static-page", action="store_true", help="the static page alone")
     arguments = parser.parse_args()
+    if arguments.static_page:
+        take_static_page(HERE / "static_page.png")
+        return
     arguments.output.mkdir(parents=True, exist_ok=True)
     with running_app(arguments.checkpoint) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_FLAGS)
@@ -73,7 +80,28 @@ def take(browser: Browser, address: str, name: str, arguments: argparse.Namespac
         wait_until_still(page)
     page.screenshot(path=output)
     page.close()
+    compress(output)
     print(output)
+
+
+def take_static_page(output: Path) -> None:
+    """Save a screenshot of the static page, of the size of a preview of links."""
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        build(Path(folder), ["en-de", "multi30k", "en-fr"])
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_FLAGS)
+        page = browser.new_page(viewport={"width": 1440, "height": 756}, locale="en")
+        page.goto(Path(folder, "headlight.html").as_uri())
+        expect(page.locator(".notice")).to_be_visible(timeout=60_000)
+        page.screenshot(path=output)
+        browser.close()
+    compress(output, (1200, 630))
+
+
+def compress(output: Path, size: tuple[int, int] | None = None) -> None:
+    """Write a picture again with 128 colours, which is a third of the bytes."""
+    picture = Image.open(output).convert("RGB")
+    resized = picture.resize(size, Image.Resampling.LANCZOS) if size else picture
+    resized.quantize(128, dither=Image.Dither.NONE).save(output, optimize=True)
 
 
 def wait_until_still(page: Page) -> None:

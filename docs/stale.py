@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from docs.gallery.exhibits import EXHIBITS
+from docs.gallery.exhibits import CAPTIONS, EXHIBITS
 from viz_app.page_list import VIEWS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -116,7 +116,7 @@ def products() -> dict[str, Product]:
         measure = f"python docs/measurements/{name}.py {options}"
         note = "put what it prints into the docstring"
         found[f"measurement {name}"] = Product((f"core/analysis/{module}.py",), EN_DE, measure, 10, note)
-    gallery = tuple(sorted({exhibit.model for exhibit in EXHIBITS}))
+    gallery = tuple(sorted({exhibit.model for exhibit in (*EXHIBITS, *CAPTIONS)}))
     found["gallery"] = Product(("docs/gallery/exhibits.py",), gallery, "python -m docs.gallery .cache/gallery", 2)
     notebooks = tuple(sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/notebooks/*.ipynb")))
     found["notebooks"] = Product(
@@ -138,6 +138,9 @@ def products() -> dict[str, Product]:
         found[f"pictures of {', '.join(models)}"] = Product(files, models, command, 1 + len(files) / 4)
     note = "put what it prints into the page"
     found["answers for teachers"] = Product(("docs/teaching.md",), EN_DE, "python -m docs.teaching", 1, note)
+    found["picture of the static page"] = Product(
+        ("docs/static_page.png",), EN_DE, "python docs/screenshots.py --static-page", 1
+    )
     found["moving picture"] = Product(("docs/app.webp",), EN_DE, "python docs/moving_picture.py", 1)
     return found
 

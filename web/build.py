@@ -124,7 +124,7 @@ def examples(model: str) -> Iterator[dict[str, Any]]:
 
 def _languages() -> Iterator[tuple[str, tuple[str, dict[str, Any]]]]:
     """The languages of the interface with the texts of the page and its drawings, by their codes."""
-    folders = ("web/", "core/drawing/", "docs/gallery/")
+    folders = ("web/", "core/drawing/", "core/trace.py", "docs/gallery/")
     messages = [each.id for each in template() if any(file.startswith(folders) for file, _ in each.locations)]
     texts = [cast("ScriptText", each if isinstance(each, tuple) else (each,)) for each in messages]
     for code, name in LANGUAGES.items():

@@ -157,6 +157,11 @@ def on_env(env: Any, config: MkDocsConfig, files: Files) -> None:
             page.content = page.content.replace(PLACE, gallery)
 
 
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Give the dialog of the search a name, which the theme leaves out."""
+    return output.replace('<div class="md-search"', '<div class="md-search" aria-label="Search"', 1)
+
+
 def on_post_build(config: MkDocsConfig) -> None:
     """Check that no page loads anything from elsewhere."""
     outside = {

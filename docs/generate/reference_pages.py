@@ -80,15 +80,17 @@ class ReferencePages:
         return self._cached[page.url]["entries"]
 
     def _entries(self, page: Page) -> list[dict[str, Any]]:
-        """Return the entries of a page that was rendered, its own first."""
+        """Return the entries of a page that was rendered, its own first: names with the first paragraph of their
+        docstrings, as every page of the site loads all entries.
+        """
         module = page.file.name
         texts = docstrings(self._root, module)
-        named = {name: title for name, _, title, primary in self._rendered["anchors"] if primary}
-        entries = [{"location": page.url, "title": module, "text": html.escape(texts.get(module, ""))}]
+        begun = {name: html.escape(text.partition("\n\n")[0]) for name, text in texts.items()}
+        entries = [{"location": page.url, "title": module, "text": begun.get(module, "")}]
         entries += [
-            {"location": f"{page.url}#{name}", "title": title or name, "text": html.escape(f"{name}\n{texts[name]}")}
-            for name, title in named.items()
-            if name in texts and name != module
+            {"location": f"{page.url}#{name}", "title": _short(name, title or ""), "text": begun[name]}
+            for name, _, title, primary in self._rendered["anchors"]
+            if primary and name in begun and name != module
         ]
         return [{**entry, "boost": BOOST} for entry in entries]
 
@@ -117,6 +119,11 @@ class ReferencePages:
 def is_reference(page: Page) -> bool:
     """Return whether a page is one of the reference."""
     return page.file.src_uri.startswith(f"{REFERENCE}/")
+
+
+def _short(name: str, title: str) -> str:
+    """Return the whole name of a module, and that of anything else within its module or class."""
+    return name if "doc-module-name" in title else name.rpartition(".")[2]
 
 
 def _token(link: AnchorLink) -> dict[str, Any]:

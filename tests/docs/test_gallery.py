@@ -90,11 +90,10 @@ def test_every_head_of_a_text_has_a_link_that_is_checked(exhibit: Exhibit) -> No
 @pytest.mark.parametrize("name", MODELS)
 def test_what_to_notice_is_in_a_link_and_names_words_of_the_sentences(name: str) -> None:
     exhibits = {each.notice: each for each in (*EXHIBITS, *(checked(each) and each for each in CAPTIONS))}
-    for example in examples(name):
-        exhibit, words = exhibits[example["notice"]], re.findall("\u201c(.+?)\u201d", example["notice"])
-        assert words[0] == example["word"]
-        assert all(word in f"{exhibit.source} {exhibit.translation}" for word in words)
-    assert list(examples(name))
+    for text, shown in [(each["notice"], each["word"]) for each in examples(name)]:
+        words = re.findall("\u201c(.+?)\u201d", text)
+        assert words[0] == shown
+        assert all(word in f"{exhibits[text].source} {exhibits[text].translation}" for word in words)
 
 
 def test_there_are_twenty_sentences_with_three_questions_each() -> None:

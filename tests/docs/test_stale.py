@@ -39,7 +39,7 @@ def test_files_that_name_their_checkpoint_agree_with_the_record() -> None:
 def test_every_file_is_declared_and_there_with_its_program() -> None:
     declared = {path for product in PRODUCTS.values() for path in product.files}
     beside = {path for path in (ROOT / "checkpoints").iterdir() if path.suffix != ".safetensors"}
-    pictures = {*(ROOT / "docs/pages").glob("*.png"), *(ROOT / "docs").glob("app.*p*"), *ROOT.glob("docs/*/*.ipynb")}
+    pictures = {*(ROOT / "docs/pages").glob("*.png"), *ROOT.glob("docs/*.[pw][en]*"), *ROOT.glob("docs/*/*.ipynb")}
     assert {path.relative_to(ROOT).as_posix() for path in beside | pictures} <= declared
     assert [path for path in sorted(declared) if not (ROOT / path).exists()] == []
     for product in PRODUCTS.values():

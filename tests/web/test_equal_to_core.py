@@ -1,7 +1,4 @@
-"""The model of the static page against that of `core`: token ids, translations, probabilities, attention weights.
-
-`SENTENCES=300 pytest -n 0 -s tests/web/test_equal_to_core.py` tries three hundred sentences with each model.
-"""
+"""The model of the static page against that of `core`: token ids, translations, probabilities, attention weights."""
 
 import base64
 import json
@@ -56,14 +53,6 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def page_results(
-    checkpoint: Path, kernel: Path | None, texts: Sequence[str], beam_size: int, prefix: Sequence[int]
-) -> Iterator[Any]:
-    options = {"beamSize": beam_size, "lengthPenalty": 0.6, "prefix": prefix}
-    request = {"kernel": kernel and str(kernel), "sentences": list(texts), "options": options}
-    return run(checkpoint, request, len(texts))
-
-
 def run(checkpoint: Path, request: dict[str, Any], expected: int) -> Iterator[Any]:
     request |= {"web": str(WEB), "checkpoint": str(checkpoint)}
     with tempfile.TemporaryFile("w+", encoding="utf-8") as given:
@@ -82,9 +71,9 @@ def run(checkpoint: Path, request: dict[str, Any], expected: int) -> Iterator[An
     assert count == expected
 
 
-def is_near_tie(translator: Translator, text: str, beam_size: int, prefix: Sequence[int]) -> bool:
+def is_near_tie(translator: Translator, text: str, options: dict[str, Any]) -> bool:
     """Whether two of the scores that the search of `core` compares differ by less than the tolerance."""
-    for state in translator.search(text, beam_size, prefix=prefix):
+    for state in translator.search(text, **options):
         log_probs = [candidate.log_prob for candidate in state.candidates]
         scores = [hypothesis.score for hypothesis in state.finished]
         if any(left - right < TOLERANCE for values in (log_probs, scores) for left, right in pairwise(values)):
@@ -125,12 +114,13 @@ def test_ids_translations_and_weights_are_those_of_core(
     translator = Translator.from_checkpoint(checkpoint)
     prefix = [translator.tokenizer.target.token_id(piece) for piece in begun]
     texts, alphabet = sentences(NUM_SENTENCES or count), Alphabet(translator.tokenizer)
+    options = {"beam_size": beam_size, "prefix": prefix}
+    request = {"sentences": texts, "options": {"beamSize": beam_size, "lengthPenalty": 0.6, "prefix": prefix}}
+    request |= {"kernel": str(kernel) if fast else None}
     ties, refused = list[str](), 0
-    for text, found in zip(
-        texts, page_results(checkpoint, kernel if fast else None, texts, beam_size, prefix), strict=True
-    ):
+    for text, found in zip(texts, run(checkpoint, request, len(texts)), strict=True):
         try:
-            translation = translator.translate(text, beam_size=beam_size, prefix=prefix)
+            translation = translator.translate(text, **options)
         except ValueError:
             assert found["refused"], text
             refused += 1
@@ -145,7 +135,7 @@ def test_ids_translations_and_weights_are_those_of_core(
                 assert theirs["logProb"] == pytest.approx(hypothesis.log_prob, abs=TOLERANCE * len(hypothesis.tokens))
                 assert theirs["score"] == pytest.approx(hypothesis.score, abs=TOLERANCE * len(hypothesis.tokens))
         else:
-            assert is_near_tie(translator, text, beam_size, prefix), text
+            assert is_near_tie(translator, text, options), text
             ties.append(text)
         check_explanation(translator.explain(text, found["hypotheses"][0]["ids"]), found)
     print(f"{name}: {len(texts)} sentences, {refused} refused by both, {len(ties)} near ties: {ties}")
