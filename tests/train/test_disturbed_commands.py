@@ -110,18 +110,7 @@ def commands(
         for name, part in (("train", ""), ("valid", "valid-"))
         for side, language in (("source", "en"), ("target", "de"))
     ]
-    settings = [
-        "--steps",
-        "3",
-        "--snapshot-every",
-        "1",
-        "--keep-snapshots",
-        "2",
-        "--max-length",
-        "60",
-        "--batch-tokens",
-        "300",
-    ]
+    settings = ["--steps=3", "--snapshot-every=1", "--keep-snapshots=2", "--max-length=60", "--batch-tokens=300"]
     snapshots = [str(path) for path in sorted((run_history / "history").glob("*.safetensors"))]
     return {
         "prepare": Command(

@@ -83,6 +83,14 @@ def torch_logits(model: Transformer, reference: nn.Transformer, source: Tensor, 
     return model.project(states)
 
 
+def assert_same_numbers(model: Transformer, source: Tensor, target: Tensor) -> None:
+    reference = torch_transformer(model).eval()
+    with torch.no_grad():
+        expected, found = torch_logits(model, reference, source, target), model(source, target)
+    real = target != PAD
+    assert_equal_to_rounding(found[real], expected[real], model)
+
+
 def embedded(model: Transformer, source: Tensor) -> Tensor:
     """Tokens, or projected patches with their positions."""
     if model.patch_embedding is None:
@@ -110,21 +118,13 @@ def embedded(model: Transformer, source: Tensor) -> Tensor:
 )
 def test_same_numbers_as_torch(changes: dict[str, Any], ids: tuple[Tensor, Tensor]) -> None:
     model = unlike_fresh(tiny(num_encoder_layers=3, **changes))
-    reference = torch_transformer(model).eval()
-    with torch.no_grad():
-        expected, found = torch_logits(model, reference, *ids), model(*ids)
-    real = ids[1] != PAD
-    assert_equal_to_rounding(found[real], expected[real], model)
+    assert_same_numbers(model, *ids)
 
 
 @pytest.mark.parametrize("changes", [{}, {"embedding_norm": True, "norm": "pre"}])
 def test_same_numbers_as_torch_for_images(changes: dict[str, Any], ids: tuple[Tensor, Tensor], patches: Tensor) -> None:
     model = unlike_fresh(tiny(patch_size=4, **changes))
-    reference = torch_transformer(model).eval()
-    with torch.no_grad():
-        expected, found = torch_logits(model, reference, patches, ids[1]), model(patches, ids[1])
-    real = ids[1] != PAD
-    assert_equal_to_rounding(found[real], expected[real], model)
+    assert_same_numbers(model, patches, ids[1])
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
@@ -137,11 +137,7 @@ def test_same_numbers_as_torch_without_biases(norm: str, ids: tuple[Tensor, Tens
     with torch.no_grad():
         for name in biases:
             model.get_parameter(name).zero_()
-    reference = torch_transformer(model).eval()
-    with torch.no_grad():
-        expected, found = torch_logits(model, reference, *ids), model(*ids)
-    real = ids[1] != PAD
-    assert_equal_to_rounding(found[real], expected[real], model)
+    assert_same_numbers(model, *ids)
 
 
 @pytest.mark.parametrize("part", ["attention", "feed_forward"])

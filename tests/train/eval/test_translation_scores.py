@@ -145,18 +145,8 @@ def test_command(tmp_path: Path, tiny_checkpoint: Path, parallel_text: Pairs, ca
     checkpoint = tmp_path / "tiny.safetensors"
     shutil.copy(tiny_checkpoint, checkpoint)
     source, target = map(str, files(tmp_path, parallel_text[:3]))
-    arguments = [
-        "evaluate",
-        str(checkpoint),
-        "--source",
-        source,
-        source,
-        "--target",
-        target,
-        target,
-        "--beam-size",
-        "2",
-    ]
+    texts = ["--source", source, source, "--target", target, target]
+    arguments = ["evaluate", str(checkpoint), *texts, "--beam-size=2"]
     assert main([*arguments, "--name", "one", "two", "--json", "--record", "--write", str(tmp_path / "out")]) == 0
     scores = json.loads(capsys.readouterr().out)
     assert [score["test_set"] for score in scores] == ["one", "two"]

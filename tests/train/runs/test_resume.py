@@ -81,18 +81,7 @@ def test_a_kill_before_any_write_is_harmless(tmp_path: Path, run_fit: Fit, monke
 
 
 def fit_arguments(data: Path, folder: Path) -> list[str]:
-    settings = [
-        "--steps",
-        "8",
-        "--snapshot-every",
-        "4",
-        "--max-length",
-        "60",
-        "--batch-tokens",
-        "300",
-        "--precision",
-        "bfloat16",
-    ]
+    settings = ["--steps=8", "--snapshot-every=4", "--max-length=60", "--batch-tokens=300", "--precision=bfloat16"]
     return ["fit", "tiny", "--data", str(data), "--run", str(folder), "--device", "cpu", *settings]
 
 

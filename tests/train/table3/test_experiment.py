@@ -19,22 +19,8 @@ from train.table3.experiment import Budget, scaled
 
 
 def arguments(data: Path, folder: Path, *more: str, budget: str = "1") -> list[str]:
-    scale = ["--scale", "16", "--depth-scale", "2", "--batch-tokens", "200", "--max-length", "60"]
-    return [
-        "table3",
-        "--data",
-        str(data),
-        "-o",
-        str(folder),
-        "--budget",
-        budget,
-        *scale,
-        "--sentences",
-        "2",
-        "--beam-size",
-        "1",
-        *more,
-    ]
+    scale = ["--scale=16", "--depth-scale=2", "--batch-tokens=200", "--max-length=60", "--sentences=2", "--beam-size=1"]
+    return ["table3", f"--data={data}", "-o", str(folder), f"--budget={budget}", *scale, *more]
 
 
 def test_rows_are_trained_scored_and_put_beside_the_papers(

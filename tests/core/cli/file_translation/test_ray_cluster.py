@@ -70,15 +70,7 @@ def test_two_nodes_write_what_one_process_writes(
     text = [f"The train {number} leaves at {number % 24}.".encode() for number in range(150)]
     text[30], text[50], text[70] = b"", b"b\xffd", b"x" * 600
     (tmp_path / "in.txt").write_bytes(b"\n".join(text))
-    arguments = [
-        "translate",
-        "--checkpoint",
-        str(tiny_checkpoint),
-        "--input",
-        str(tmp_path / "in.txt"),
-        "--beam-size",
-        "2",
-    ]
+    arguments = ["translate", f"--checkpoint={tiny_checkpoint}", f"--input={tmp_path}/in.txt", "--beam-size=2"]
     assert cli.main([*arguments, "--output", str(tmp_path / "here.txt"), "--workers", "1"]) == 3
     expected = (tmp_path / "here.txt").read_bytes()
 
