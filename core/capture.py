@@ -164,6 +164,12 @@ def attention_mask(kind: Kind, length: int, neighbourhood: int | None, autoregre
     return nearest(torch.ones(1, length, dtype=torch.bool), neighbourhood).as_mask(length)[0, 0]
 
 
+def visible_mask(kind: Kind, weights: Tensor, neighbourhood: int | None, autoregressive: bool = True) -> Tensor | None:
+    """`attention_mask` of weights [H, Q, K]; of a decoder that has put weight on later tokens, they are visible."""
+    is_open = kind == "decoder_self" and bool(weights.triu(1).any())
+    return attention_mask(kind, weights.size(-1), neighbourhood, autoregressive and not is_open)
+
+
 def attention_path(kind: Kind, layer: int) -> str:
     """Module path of a layer, such as `decoder.layers.5.cross_attention`."""
     return _PATHS[kind].format(layer)
@@ -225,13 +231,14 @@ def attention_maps(
     def layers(
         kind: Kind, count: int, queries: tuple[str, ...], keys: tuple[str, ...], predicted: tuple[str, ...] | None
     ) -> tuple[AttentionMap, ...]:
-        mask = attention_mask(kind, len(keys), config.neighbourhood, config.autoregressive)
         weights = (
             captured[attention_path(kind, layer)][row, :, : len(queries), : len(keys)].float().cpu()
             for layer in range(count)
         )
+        masks = config.neighbourhood, config.autoregressive
         return tuple(
-            AttentionMap(kind, layer, matrix, queries, keys, predicted, mask) for layer, matrix in enumerate(weights)
+            AttentionMap(kind, layer, each, queries, keys, predicted, visible_mask(kind, each, *masks))
+            for layer, each in enumerate(weights)
         )
 
     return {

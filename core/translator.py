@@ -1,7 +1,7 @@
 """Translator: a sentence to its translation and explanation, for many threads."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from core.decoding.search_setup import SearchSetup
 from core.decoding.text_codec import PassIds, TextCodec, require_text
 from core.files.argument_types import items, require_type, wrong_type
 from core.files.process_memory import PROCESS
-from core.formats.checkpoint import load_checkpoint
+from core.formats.checkpoint import lacks_causal_mask, load_checkpoint
 from core.inference.device import Precision, best_device
 from core.inference.model_check import ModelCheck
 from core.inference.shared_model import SharedModel, Source
@@ -39,7 +39,7 @@ from core.model.half_precision import is_large, weight_bytes
 from core.results import WIDGETS, Explanation, ScoredText, Target, TextTranslation, Translation
 from core.text.sentences import naming_sentence, space_after, split_sentences, with_language_codes
 from core.text.tokenizer import Tokenizer
-from core.trace import explicit_attention
+from core.trace import edit, explicit_attention, later_tokens_visible
 
 BATCH_TOKENS = 1024  # source tokens of a batch, padding included
 PAIR = "a source and its target"
@@ -80,11 +80,14 @@ class Translator:
     ) -> None:
         self.model, self.config, self.tokenizer, self.training = model, model.config, tokenizer, training or {}
         weights = weight_bytes(model)
-        self.limits = Limits(model.config, weights)
+        self.limits = Limits(model.config, weights, tokenizer.target_tokens)
         self.codec = TextCodec(model.config, tokenizer, self.limits)
         self.setup = SearchSetup(self.codec)
         self.shared = SharedModel(model, precision)
         self.check = ModelCheck(self.shared, self.codec)
+        self._edits = ExitStack()
+        if lacks_causal_mask(self.training):  # as in the module that it was read from
+            self._edits.enter_context(edit(model, later_tokens_visible(model)))
         PROCESS.hold(self, weights * (1 if is_large(model) else 2))  # a small one is also packed
 
     def __repr__(self) -> str:
@@ -113,6 +116,7 @@ class Translator:
         description: Mapping[str, Any] | str | Path | None = None,
         device: str | torch.device | None = None,
         precision: Precision = "exact",
+        forward: Callable[[Tensor, Tensor], Any] | None = None,
     ) -> "Translator":
         """Take a copy of a model that is in memory, in evaluation mode; training the original changes nothing in it.
 
@@ -126,16 +130,19 @@ class Translator:
             description: what docs/formats.md calls the config.json of such a model, as its path or its contents.
             device: the best available one by default.
             precision: see `Translator`.
+            forward: logits [B, T, V] of a described module for source and target ids [B, S] and [B, T], if its own
+                forward takes something else.
 
         Raises:
             CheckpointError: Headlight does not import such models, or the model does not fit the description or the
-                tokenizer.
+                tokenizer; or a described module computes something else than its description, where the message names
+                the first part that differs, and the options that mend it.
             TypeError: the tokenizer is of another kind than the model needs.
             ValueError: see `best_device`.
         """
         from core.formats.model_in_memory import checkpoint_of_model  # the readers of all formats
 
-        checkpoint = checkpoint_of_model(model, tokenizer, description)
+        checkpoint = checkpoint_of_model(model, tokenizer, description, forward)
         return cls(checkpoint.model.to(best_device(device)), checkpoint.tokenizer, checkpoint.training, precision)
 
     def translate(

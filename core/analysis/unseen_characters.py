@@ -68,10 +68,13 @@ class Alphabet:
         return plain if is_composed or len(self.unseen(plain)) < len(lacking) else cluster
 
     def _knows(self, character: str) -> bool:
-        pieces = self._tokenizer.pieces(self._tokenizer.encode(character))
+        try:
+            pieces = self._tokenizer.pieces(self._tokenizer.encode(character))
+        except ValueError:  # of a vocabulary without a token for unknown ones
+            pieces = [UNKNOWN]
         # A vocabulary of words has characters in its words that are no words themselves.
         is_known = UNKNOWN not in pieces or character in self._of_pieces
-        return character.isspace() or (is_known and not any(piece in BYTES for piece in pieces))
+        return (character.isspace() and character != " ") or (is_known and not any(piece in BYTES for piece in pieces))
 
     @cached_property
     def _of_pieces(self) -> set[str]:

@@ -69,7 +69,7 @@ def _inspect_arguments(parser: argparse.ArgumentParser) -> None:
         help="a checkpoint; of another project also its folder, a zip archive of that, or all its files; or OWNER/NAME "
         "of a model in the cache of the Hugging Face Hub",
     )
-    convert_cli.add_revision(parser)
+    convert_cli.add_options(parser)
     parser.add_argument(
         "--draft",
         type=Path,
@@ -82,7 +82,7 @@ def _inspect(options: argparse.Namespace) -> None:
     if options.draft:
         print("\n".join(map(printable, convert_cli.write_draft(options.sources, options.draft))))
         return
-    checkpoint = convert_cli.read_checkpoint(options.sources, revision=options.revision)
+    checkpoint = convert_cli.read_checkpoint(options.sources, revision=options.revision, check=options.check)
     model = convert_cli.hub_model(options.sources, options.revision)
     places = [model.folder] if model else options.sources
     sizes = [path.stat().st_size for each in places for path in (each.rglob("*") if each.is_dir() else [each])]

@@ -16,8 +16,8 @@ class Limits:
     parameters.
     """
 
-    def __init__(self, config: TransformerConfig, weights: int) -> None:
-        self._config, self._weights = config, weights
+    def __init__(self, config: TransformerConfig, weights: int, target_tokens: int | None = None) -> None:
+        self._config, self._weights, self._target_tokens = config, weights, target_tokens
         self._longest = longest_pass(numbers_per_pair(config), numbers_per_token(config), weights)
         if config.positions == "learned":
             self._longest = min(self._longest, config.max_positions)
@@ -27,11 +27,11 @@ class Limits:
         return min(length, self._longest)
 
     def of_translation(self, source_ids: Sequence[int]) -> int:
-        """Largest number of tokens of a translation, `</s>` included.
+        """Largest number of tokens of a translation, `</s>` included, or the number that all have.
 
         It leaves room for a `</s>` in the replay of a translation that reached the limit.
         """
-        return self.fit(len(source_ids) + MAX_EXTRA_TOKENS + 1) - 1
+        return self._target_tokens or self.fit(len(source_ids) + MAX_EXTRA_TOKENS + 1) - 1
 
     def most_hypotheses(self, positions: int) -> int:
         """Largest number of hypotheses in a search over so many positions, those of all its sentences together."""

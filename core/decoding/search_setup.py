@@ -50,6 +50,7 @@ class SearchSetup:
             early_stopping=config.early_stopping,
             first_is_certain=bool(self._codec.begun([], "")),
             constraints=constraints,
+            ends=self._codec.ends,
         )
 
     def mask_predict(self, iterations: int = 10, length_candidates: int = 5) -> MaskPredictOptions:

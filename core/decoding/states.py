@@ -38,6 +38,7 @@ class SearchOptions:
     early_stopping: bool = True
     first_is_certain: bool = False
     constraints: Constraints = FREE  # what is forbidden in some places
+    ends: bool = True  # whether hypotheses end with `eos_id`, which is not generated otherwise
 
     def __post_init__(self) -> None:
         BEAM_SIZES.check("beam_size", self.beam_size)
@@ -54,7 +55,7 @@ class SearchOptions:
     @property
     def excluded(self) -> tuple[int, ...]:
         """Ids that are never generated."""
-        return tuple({self.bos_id, *self.never} - {self.eos_id})
+        return tuple({self.bos_id, *self.never} - {self.eos_id if self.ends else None})
 
     def excluded_at(self, position: int) -> tuple[int, ...]:
         """Ids that are not generated after `position` tokens."""
@@ -88,7 +89,7 @@ class Hypothesis:
             token_log_probs=(*self.token_log_probs, token_log_prob),
             log_prob=log_prob,
             score=options.score(log_prob, len(self.token_ids) + 1),
-            finished=token_id == options.eos_id,
+            finished=options.ends and token_id == options.eos_id,
         )
 
 

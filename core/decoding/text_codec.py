@@ -43,6 +43,8 @@ class TextCodec:
 
     def __init__(self, config: TransformerConfig, tokenizer: Tokenizer, limits: Limits) -> None:
         self.config, self.tokenizer, self.limits = config, tokenizer, limits
+        self.ends = tokenizer.target_tokens is None  # whether `</s>` ends a target
+        self._end = [config.eos_id] * self.ends
 
     def fits(self, text: str) -> bool:
         """Whether a text is short enough to be translated as one sentence."""
@@ -83,10 +85,13 @@ class TextCodec:
         self.require_autoregressive("predicting each token of a given target from those before it")
         source_ids = self.source_ids(source)
         target_ids = self.target_ids(target, source) if isinstance(target, str) else given_ids(target)
-        if target_ids and target_ids[-1] == self.config.eos_id:
+        if self.ends and target_ids[-1:] == self._end:
             target_ids.pop()
         self.require_target(target_ids)
-        return PassIds(source_ids, [self.config.bos_id, *target_ids], [*target_ids, self.config.eos_id])
+        predicted = [*target_ids, *self._end]
+        if not predicted:
+            raise ValueError("the target is empty, and this model's targets have no end: write a token")
+        return PassIds(source_ids, [self.config.bos_id, *predicted[:-1]], predicted)
 
     def scored_ids(self, source: str, target: Target) -> PassIds:
         """Token ids of a source and a target to score; a text is a whole target, given ids may be a beginning.
@@ -96,7 +101,7 @@ class TextCodec:
         """
         self.require_autoregressive("scoring a given target")
         is_text = isinstance(target, str)
-        ids = [*self.target_ids(target, source), self.config.eos_id] if is_text else given_ids(target)
+        ids = [*self.target_ids(target, source), *self._end] if is_text else given_ids(target)
         return self.token_ids(source, ids)._replace(predicted=ids)
 
     def target_ids(self, text: str, source: str = "") -> list[int]:
@@ -121,7 +126,7 @@ class TextCodec:
         """
         spans = _spans(self.tokenizer.target, text)
         forced = len(self.target_ids(text, source)) - len(spans)
-        return [*[None] * forced, *spans, None]
+        return [*[None] * forced, *spans, *[None] * self.ends]
 
     def require_autoregressive(self, what: str) -> None:
         """Check that a model predicts one token after the other.
@@ -163,7 +168,7 @@ class TextCodec:
         named = zip(self.alternatives(ids, outputs.top_ids), outputs.top_log_probs, strict=True)
         return Explanation(
             source,
-            self.tokenizer.target.decode(ids.predicted[:-1]),
+            self.tokenizer.target.decode(ids.predicted[:-1] if self.ends else ids.predicted),
             *tokens,
             log_probs=tuple(self.with_certain_first(outputs.log_probs, ids.predicted, source)),
             alternatives=tuple(tuple(zip(pieces, log_probs, strict=True)) for pieces, log_probs in named),
@@ -177,7 +182,7 @@ class TextCodec:
         Byte tokens are `BytePiece`; the mask token of mask-predict is `<mask>`. Special tokens are known by their place
         (`core.text.byte_pieces.token_role`), however they are spelled.
         """
-        ends = int(list(token_ids[-1:]) == [self.config.eos_id])
+        ends = int(self.ends and list(token_ids[-1:]) == self._end)
         leading = self.tokenizer.target.leading_roles(token_ids)
         return self._target_pieces(token_ids, _roles(leading, len(token_ids), ends))
 

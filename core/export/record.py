@@ -36,7 +36,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.capture import AttentionMap, attention_mask
+from core.capture import AttentionMap, visible_mask
 from core.files.shipped_files import installed_version
 from core.files.strict_json import json_text
 from core.model.config_checks import require_size
@@ -235,9 +235,10 @@ def _layers(
             f"{kind} has weights for {weights.shape[2]} queries and {weights.shape[3]} keys, and {len(names[0])} and "
             f"{len(names[1])} tokens: expected as many"
         )
-    mask = attention_mask(kind, len(names[1]), neighbourhood, autoregressive)
+    matrices = [torch.from_numpy(matrix.copy()) for matrix in weights]
     return tuple(
-        AttentionMap(kind, layer, torch.from_numpy(matrix.copy()), *names, mask) for layer, matrix in enumerate(weights)
+        AttentionMap(kind, layer, each, *names, visible_mask(kind, each, neighbourhood, autoregressive))
+        for layer, each in enumerate(matrices)
     )
 
 

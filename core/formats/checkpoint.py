@@ -217,6 +217,12 @@ def text_version(training: dict[str, Any]) -> Any:
     return cast("dict[str, Any]", manifest).get("text_normalization", 0) if isinstance(manifest, dict) else 0
 
 
+def lacks_causal_mask(training: dict[str, Any]) -> bool:
+    """Whether a model was read from a module whose decoder attends to later tokens; the facts are untrusted."""
+    imported = training.get("imported")
+    return isinstance(imported, dict) and cast("dict[str, Any]", imported).get("causal mask") is False
+
+
 def _json_object(path: Path, key: str, text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)

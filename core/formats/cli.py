@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from core.files.console import printable, show
@@ -14,6 +15,7 @@ from core.formats.hub import download as fetch
 from core.formats.importing import import_files
 from core.formats.marian_folder import write_marian
 from core.formats.model_facts import model_facts
+from core.formats.model_in_memory import checked_files
 from core.formats.opening import SUFFIX, own_file
 from core.formats.output_folder import storage_type
 from core.formats.source_files import open_source
@@ -50,11 +52,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="fetch OWNER/NAME from the Hugging Face Hub, only the files needed; otherwise nothing is fetched",
     )
-    add_revision(parser)
+    add_options(parser)
 
 
-def add_revision(parser: argparse.ArgumentParser) -> None:
-    """Define the option of commands that take a model by its name."""
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Define the options of commands that open a model."""
+    parser.add_argument(
+        "--check",
+        default="",
+        metavar="MODULE:FUNCTION",
+        help="compare a model of your own with its code: a function of a file in this folder, such as "
+        "my_model:make, that returns the torch.nn.Module, which gets the parameters of the file",
+    )
     parser.add_argument(
         "--revision", default=MAIN, metavar="REVISION", help="of a model OWNER/NAME: a branch, a tag or a commit"
     )
@@ -70,7 +79,7 @@ def run(options: argparse.Namespace) -> None:
     """
     if not options.to and options.output.suffix.lower() != SUFFIX:
         raise ValueError(f"{options.output} must end in {SUFFIX}: give the sources first, then the output")
-    checkpoint = read_checkpoint(options.sources, options.tokenized, options.revision, options.download)
+    checkpoint = read_checkpoint(options.sources, options.tokenized, options.revision, options.download, options.check)
     if options.to:
         WRITERS[options.to](checkpoint, options.output)
         size = sum(file.stat().st_size for file in options.output.iterdir())
@@ -84,9 +93,9 @@ def run(options: argparse.Namespace) -> None:
 
 
 def read_checkpoint(
-    sources: Sequence[Path], tokenized: bool = False, revision: str = MAIN, download: bool = False
+    sources: Sequence[Path], tokenized: bool = False, revision: str = MAIN, download: bool = False, check: str = ""
 ) -> Checkpoint:
-    """Read a checkpoint of Headlight or of another project; for revision and download see `hub_model`.
+    """Read a checkpoint of Headlight or of another project; see `hub_model`, and for check `checked_files`.
 
     Raises:
         CheckpointError, FileNotFoundError: see `import_checkpoint`, `load_checkpoint` and `hub_model`.
@@ -96,7 +105,8 @@ def read_checkpoint(
         files.tokenized = tokenized
         files.label = model.name if model else files.label
         own = own_file(files)
-        checkpoint = load_checkpoint(own) if own else import_files(files)
+        opened = partial(checked_files, name=check) if check else import_files
+        checkpoint = load_checkpoint(own) if own and not check else opened(files)
     if model and "imported" in checkpoint.training:
         checkpoint.training["imported"]["revision"] = model.revision
     return checkpoint

@@ -10,8 +10,10 @@ from typing import Any
 
 from core.formats.checkpoint import CheckpointError
 from core.formats.module_names import MAX_NAME, PARAMETERS, renamed_parameters
+from core.formats.pickle_sizes import ForeignCallError
+from core.formats.refused_formats import ARRAYS
 from core.formats.source_files import SourceFiles
-from core.formats.state_dicts import StateDict, open_state_dict, weights_file
+from core.formats.state_dicts import SUFFIXES, StateDict, open_state_dict, weights_file
 from core.formats.torch_transformer import FIRST, NAME, OF_TARGET, TABLE
 from core.formats.weights import Weights
 from core.text.text_files import split_lines
@@ -34,6 +36,9 @@ PROJECTIONS = {
     }.items()
 }
 NUMBERED = ("q_proj", "k_proj", "v_proj", "out_proj")  # of the Annotated Transformer's `linears`
+RECURRENT = re.compile(r"(weight|bias)_[ih]h(_l\d|$)|(^|[._])(lstm|gru|rnn)([._\d]|$)", re.IGNORECASE)
+DECODER = re.compile(r"(^|[._])(dec|h\.\d|wte|lm_head|model\.layers|blocks?\.\d)", re.IGNORECASE)
+DRAFT = "`python -m core inspect FILE --draft config.json` writes a description to fill in, with which it opens"
 TOKENS = re.compile(r"emb|lut|tok|vocab", re.IGNORECASE)
 HEADS = ("nhead", "n_head", "n_heads", "num_heads", "heads", "h")  # names of the setting
 SPELLINGS = {
@@ -54,14 +59,49 @@ def draft(files: SourceFiles) -> dict[str, Any]:
     with open_state_dict(files.path(name), name) as state:
         weights = renamed_parameters(state.weights, {})
         names = {} if any(each.endswith(FIRST) for each in weights.shapes) else _names(weights)
-        known = renamed_parameters(state.weights, names)
+        try:
+            known = renamed_parameters(state.weights, names)
+        except CheckpointError as error:
+            raise CheckpointError(f"its names are not recognised: {error}, by hand (docs/formats.md)") from error
         first = next((each for each in known.shapes if each.endswith(FIRST)), None)
         if first is None or len(known.shapes[first]) != 2 or 0 in known.shapes[first]:
-            raise CheckpointError(
-                f"{name} has no layers of an encoder that are recognised among its {len(weights.shapes)} tensors "
-                f"({', '.join(sorted(weights.shapes)[:4])[:200]}): write config.json as docs/formats.md describes it"
-            )
+            found = _found(state).replace(DRAFT, "write config.json as docs/formats.md describes it")
+            raise CheckpointError(f"{name} {found}: its layers are not recognised")
         return _description(files, state, known, names, first.removesuffix(FIRST))
+
+
+def refuse_parameters(files: SourceFiles) -> None:
+    """Refuse parameters without what says how they are used.
+
+    Raises:
+        CheckpointError: there are some; the message says what they are, by the names of tensors, and what to do.
+    """
+    unread: list[CheckpointError] = []
+    for name in sorted(name for name in files.names if name.endswith(SUFFIXES)):
+        try:
+            with open_state_dict(files.path(name), name) as state:
+                found = _found(state)
+        except CheckpointError as error:  # of a file of PyTorch, or one that is readable, but not tensors alone
+            unread += [error] * (name.endswith(".pt") or isinstance(error.__cause__, ForeignCallError))
+            continue
+        raise CheckpointError(f"{name} {found}")
+    if unread:
+        raise unread[0]
+
+
+def _found(state: StateDict) -> str:
+    """What parameters are of, and what to do."""
+    names = list(state.weights.shapes)
+    if not names:
+        return "has no tensors, it was saved empty: torch.save(model.state_dict(), FILE) saves them"
+    some = ", ".join([f"{name:.60}" for name in names[:2]] + [f"under {key!r:.40}" for key in state.keys])
+    crossing = any(map(CROSS.search, names)) or len({each.lower() for each in STACK.findall(" ".join(names))}) > 1
+    if any(map(RECURRENT.search, names)):
+        return f"has the parameters of a recurrent model ({some}): Headlight shows Transformers"
+    if crossing or not any(map(ATTENTION.search, names)):
+        return f"has parameters without a description ({some}): {DRAFT}. Those of fairseq have dict.*.txt beside them"
+    stack, other = ("a decoder", "encoder") if any(map(DECODER.search, names)) else ("an encoder", "decoder")
+    return f"has the parameters of {stack} alone, without {other} ({some}). {ARRAYS}"
 
 
 def _description(

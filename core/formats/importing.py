@@ -18,13 +18,9 @@ from core.formats import (
     torch_transformer,
 )
 from core.formats.checkpoint import Checkpoint, CheckpointError
-from core.formats.pickle_sizes import ForeignCallError
-from core.formats.refused_files import refuse_wrapper
+from core.formats.description_draft import refuse_parameters
 from core.formats.refused_formats import refuse_by_name
 from core.formats.source_files import SourceFiles, open_source
-from core.formats.weight_files import load_pytorch
-
-PYTORCH = (".ckpt", ".pth", ".bin", ".tar")  # files that may be of a training; a `.pt` is read as OpenNMT-py's
 
 
 class ImportFormat(Protocol):
@@ -76,14 +72,7 @@ def import_files(files: SourceFiles) -> Checkpoint:
         if each.recognises(files):
             return each.load(files)
     refuse_by_name(files)
-    for name in sorted(name for name in files.names if name.endswith(PYTORCH)):
-        try:
-            content = load_pytorch(files.path(name), name)
-        except CheckpointError as error:
-            if isinstance(error.__cause__, ForeignCallError):  # readable, but not tensors alone
-                raise
-            continue
-        refuse_wrapper(content, name)
+    refuse_parameters(files)
     names = ", ".join(f"{name!r:.60}" for name in sorted(files.names)[:8])
     raise CheckpointError(
         f"{files.label}: its files ({names or 'none'}) are of no known format: give the folder, a zip archive of "

@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+from core.formats.checkpoint import lacks_causal_mask
 from core.inference.cpu_inference import computation
 from core.model import Transformer
 from core.model.config import TransformerConfig
@@ -61,6 +62,7 @@ def model_facts(model: Transformer, tokenizer: Tokenizer, training: dict[str, An
         marked("languages"): listed(languages, "{first} to {rest}") if languages else "",
         marked("target languages"): ", ".join(tokenizer.language_codes) or Phrase("one"),
         **architecture_facts(model.config),
+        marked("attention"): _attention(model.config, lacks_causal_mask(training)),
         **token_facts(model.config),
         **_forced_language(tokenizer),
         **_punctuation(tokenizer),
@@ -177,13 +179,13 @@ def _activation(config: TransformerConfig) -> str:
     return listed(parts)
 
 
-def _attention(config: TransformerConfig) -> str:
+def _attention(config: TransformerConfig, lacks_mask: bool = False) -> str:
     parts = [
         Phrase("all positions")
         if config.neighbourhood is None
         else Phrase("{count} nearest positions", count=str(config.neighbourhood))
     ]
-    if not config.autoregressive:
+    if lacks_mask or not config.autoregressive:
         parts.append(Phrase("in the decoder also later ones"))
     return listed(parts)
 

@@ -6,6 +6,8 @@ a temporary folder. transformers is not imported: its models are known by their 
 """
 
 import copy
+import pkgutil
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,10 +15,13 @@ from typing import Any, cast
 
 from torch import Tensor, nn
 
-from core.files.strict_json import json_text
+from core.files.strict_json import json_object, json_text
 from core.formats.checkpoint import Checkpoint, CheckpointError, check_vocabularies
 from core.formats.importing import import_files
+from core.formats.proof import Forward, proved
 from core.formats.source_files import SourceFiles
+from core.formats.state_dicts import open_only_state_dict
+from core.formats.torch_transformer import TABLE
 from core.formats.weights import FLOATS
 from core.model import Transformer
 from core.text.tokenizer import Tokenizer
@@ -30,7 +35,10 @@ VOCABULARIES = (
 
 
 def checkpoint_of_model(
-    model: nn.Module, tokenizer: object = None, description: Mapping[str, Any] | str | Path | None = None
+    model: nn.Module,
+    tokenizer: object = None,
+    description: Mapping[str, Any] | str | Path | None = None,
+    forward: Forward | None = None,
 ) -> Checkpoint:
     """A copy of a model, in evaluation mode; see `Translator.from_model`.
 
@@ -41,7 +49,7 @@ def checkpoint_of_model(
     if isinstance(model, Transformer):
         return _own(model, tokenizer)
     if description is not None:
-        return _described(model, tokenizer, description)
+        return _described(model, tokenizer, description, forward)
     if hasattr(getattr(model, "config", None), "to_dict"):
         return _of_transformers(model, tokenizer)
     raise CheckpointError(
@@ -49,6 +57,30 @@ def checkpoint_of_model(
         f"config.json of docs/formats.md. After torch.save(model.state_dict(), FILE), `python -m core inspect FILE "
         f"--draft config.json` writes one to fill in"
     )
+
+
+def checked_files(files: SourceFiles, name: str) -> Checkpoint:
+    """The checkpoint of a described file, `proved` by the module that a function `MODULE:FUNCTION` returns.
+
+    It is imported from the present folder, and its module gets the parameters of the file.
+
+    Raises:
+        CheckpointError: there is no such function, or parameters of its module are not in the file; or see `proved`.
+    """
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        module = cast("nn.Module", pkgutil.resolve_name(name)())
+    except (ImportError, AttributeError, ValueError) as error:
+        raise CheckpointError(f"--check {name:.80}: expected MODULE:FUNCTION that makes a model ({error})") from error
+    finally:
+        sys.path.pop(0)
+    with open_only_state_dict(files) as state:
+        names = {each: state.bare(each) for each, _ in module.named_parameters(remove_duplicate=False)}
+        if missing := [each for each, bare in names.items() if bare not in state.weights.shapes]:
+            raise CheckpointError(f"{state.weights.file_name} has no {missing[0]:.80}, a parameter of {name:.80}")
+        module.load_state_dict({each: state.weights.get(bare) for each, bare in names.items()}, strict=False)
+    described = json_object(files.read(CONFIG)) if CONFIG in files.names else {}
+    return proved(module, described, lambda options: import_files(files.with_content(CONFIG, _json(options))))
 
 
 def _own(model: Transformer, tokenizer: object) -> Checkpoint:
@@ -74,11 +106,15 @@ def _of_transformers(model: nn.Module, tokenizer: object) -> Checkpoint:
     with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
         cast("Any", tokenizer).save_pretrained(folder)
         paths = {path.name: path for path in Path(folder).iterdir() if path.is_file()}
-        return import_files(SourceFiles(_label(model), paths, settings, _tensors(model)))
+        return import_files(SourceFiles(_label(model), paths, settings, _tensors(model, model.state_dict())))
 
 
-def _described(model: nn.Module, tokenizer: object, description: Mapping[str, Any] | str | Path) -> Checkpoint:
-    contents = {CONFIG: Path(description).read_bytes() if isinstance(description, str | Path) else _json(description)}
+def _described(
+    model: nn.Module, tokenizer: object, description: Mapping[str, Any] | str | Path, forward: Forward | None
+) -> Checkpoint:
+    """The checkpoint of a description, `proved`."""
+    given = json_object(Path(description).read_bytes()) if isinstance(description, str | Path) else description
+    contents: dict[str, bytes] = {}
     paths: dict[str, Path] = {}
     sides = cast("tuple[Any, ...]", tokenizer) if isinstance(tokenizer, tuple) else (tokenizer,)
     if len(sides) > len(SIDES):
@@ -87,12 +123,15 @@ def _described(model: nn.Module, tokenizer: object, description: Mapping[str, An
         if isinstance(each, str | Path):
             folder = Path(each)
             paths |= {path.name: path for path in (folder.iterdir() if folder.is_dir() else [folder])}
-            paths = {name: path for name, path in paths.items() if path.is_file() and name not in contents}
+            paths = {name: path for name, path in paths.items() if path.is_file() and name != CONFIG}
         elif each is not None:
             name, content = _vocabulary(each)
             contents[f"{side}_{name}" if side else name] = content
-    files = SourceFiles(_label(model), {n: p for n, p in paths.items() if n not in contents}, contents, _tensors(model))
-    return import_files(files)
+    paths = {name: path for name, path in paths.items() if name not in contents}
+    tables = {name: each for name, each in model.named_buffers() if each.dim() > 1 and TABLE.fullmatch(name)}
+    tensors = _tensors(model, {**dict(model.named_parameters(remove_duplicate=False)), **tables})
+    files = SourceFiles(_label(model), paths, contents, tensors)
+    return proved(model, given, lambda options: import_files(files.with_content(CONFIG, _json(options))), forward)
 
 
 def _vocabulary(tokenizer: object) -> tuple[str, bytes]:
@@ -117,11 +156,11 @@ def _vocabulary(tokenizer: object) -> tuple[str, bytes]:
     return "vocab.txt", "\n".join([*pieces, ""]).encode()
 
 
-def _tensors(model: nn.Module) -> dict[str, Tensor]:
-    """Copies of the parameters and tables of a model on the CPU, one of each that has several names."""
+def _tensors(model: nn.Module, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Copies of the parameters and tables in a model's state on the CPU, one of each that has several names."""
     copies: dict[tuple[Any, ...], Tensor] = {}
     tensors: dict[str, Tensor] = {}
-    for name, tensor in cast("dict[str, Tensor]", model.state_dict()).items():
+    for name, tensor in state.items():
         if not tensor.dtype.is_floating_point and not tensor.dtype.is_complex:
             continue  # a mask or a counter
         if tensor.dtype not in FLOATS or tensor.is_meta:

@@ -6,26 +6,31 @@ SentencePiece model, which split the text, are separate files.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import PurePath
 from typing import Any, cast
 
 from torch import Tensor
 
+from core.files.budget import shown
 from core.formats import huggingface
 from core.formats.checkpoint import Checkpoint, CheckpointError
-from core.formats.opennmt_tokenizer import BLANK, read_tokenizer, transforms
 from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content
-from core.formats.refused_files import refuse_wrapper
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
-from core.formats.untrusted_parameters import fill_model, meta_model
+from core.formats.subword_files import KINDS, subword_files
+from core.formats.untrusted_parameters import errors_of, fill_model, meta_model
 from core.formats.weight_files import Inert, load_pytorch, open_weights, weights_of
 from core.formats.weights import Weights, in_memory
 from core.model.config import TransformerConfig
-from core.text.dictionary_tokenizer import DictionaryTokenizer
+from core.text.dictionary_tokenizer import PAD, START, DictionaryTokenizer, dictionary_tokenizer, with_usual_names
+from core.text.piece_splitting import WORDS
 
 NAME = "OpenNMT-py"
+BLANK = "<blank>"
+# Kinds of files that split words by the names of transforms; see `_split`.
+SUBWORDS = {"sentencepiece": "sentencepiece", "bpe": "merges", "onmt_tokenize": "sentencepiece"}
 # Classes and functions in its files: the options, and until version 2 the fields of torchtext with the vocabularies.
 INERT = (
     "argparse.Namespace",
@@ -106,29 +111,21 @@ NOT_APPLIED = ("normalize", "prefix", "suffix", "uppercase", "inlinetags", "term
 
 
 def recognises(files: SourceFiles) -> bool:
-    """Whether there is a PyTorch file `.pt`, which no other format has taken."""
-    return any(name.endswith(".pt") for name in files.names)
+    """Whether there is a PyTorch file `.pt` with options and vocabularies."""
+    return any(_is_model(files, name) for name in files.names if name.endswith(".pt"))
 
 
 def load(files: SourceFiles) -> Checkpoint:
     """Read a model; see `ImportFormat`."""
-    names = sorted(name for name in files.names if name.endswith(".pt"))
-    models = [name for name in names if _is_model(files, name)] if names[1:] else names
-    if len(models) > 1:
-        raise CheckpointError(f"{files.label} has {len(models)} models: give one .pt with the files of its subwords")
-    if not models:
-        raise CheckpointError(
-            f"{files.label} has {len(names)} files of PyTorch ({', '.join(names[:4])}), none of them a model of "
-            f"OpenNMT-py: give the state dict of a torch.nn.Transformer with a config.json and its vocabularies as "
-            f"texts, one piece a line (docs/formats.md)"
-        )
-    names = models
+    names = sorted(name for name in files.names if name.endswith(".pt") and _is_model(files, name))
+    if len(names) > 1:
+        raise CheckpointError(f"{files.label} has {len(names)} models: give one .pt with the files of its subwords")
     content = load_pytorch(files.path(names[0]), names[0], INERT)
     options, vocabulary = _parts(names[0], content)
     with ExitStack() as stack:
         weights = _weights(files, names[0], content, stack)
         config_values = _shape(options, weights)
-        tokenizer, start = read_tokenizer(files, options, vocabulary)
+        tokenizer, start = _tokenizer(files, options, vocabulary)
         config = _config(options.file_name, config_values, tokenizer, start)
         huggingface.check_positions(weights, config, "OpenNMT-py's", POSITIONS)
         model = meta_model(config)
@@ -138,34 +135,24 @@ def load(files: SourceFiles) -> Checkpoint:
         tensors = read_parameters(weights, model, sources, (SOURCE, TARGET, OUTPUT), POSITIONS)
         stored = weights.types(sources.values())
     facts = huggingface.facts(NAME, files, config, Settings(names[0], {}), stored, tokenizer)
-    facts["options not applied"] = [name for name in transforms(options) if name in NOT_APPLIED]
+    facts["options not applied"] = [name for name in _transforms(options) if name in NOT_APPLIED]
     return Checkpoint(fill_model(names[0], model, tensors), tokenizer, {"imported": facts})
 
 
 def _is_model(files: SourceFiles, name: str) -> bool:
     """Whether one of several files is a model, rather than a vocabulary or the state of an optimiser."""
-    path = files.path(name)
     try:
-        content = load_pytorch(path, name, INERT)
+        content = load_pytorch(files.path(name), name, INERT)
     except CheckpointError:
         return False
-    if isinstance(content, Mapping) and "opt" not in content:
-        refuse_wrapper(cast("Mapping[Any, Any]", content), name)
     return isinstance(content, Mapping) and {"opt", "vocab"} <= cast("Mapping[Any, Any]", content).keys()
 
 
-def _parts(name: str, content: object) -> tuple[Settings, Mapping[Any, Any] | list[Any]]:
+def _parts(name: str, content: Mapping[Any, Any]) -> tuple[Settings, Mapping[Any, Any] | list[Any]]:
     """Options and vocabularies of a file."""
-    values = cast("Mapping[Any, Any]", content if isinstance(content, Mapping) else {})
-    options, vocabulary = values.get("opt"), values.get("vocab")
+    options, vocabulary = content["opt"], content["vocab"]
     if not isinstance(options, Inert) or not isinstance(vocabulary, Mapping | list):
-        refuse_wrapper(values, name)
-        is_bare = bool(values) and all(isinstance(value, Tensor) for value in values.values())
-        what = "a state dict, parameters without a description" if is_bare else "a PyTorch file of no known format"
-        raise CheckpointError(
-            f"{name} is {what}: `python -m core inspect FILE --draft config.json` writes a description to fill in, "
-            f"with which it opens. If it is of fairseq, give its dict.*.txt, too"
-        )
+        raise CheckpointError(f"{name}: opt and vocab are not as in files of OpenNMT-py")
     return Settings(name, {key: value for key, value in options.state.items() if isinstance(key, str)}), vocabulary
 
 
@@ -243,3 +230,85 @@ def _config(name: str, values: Mapping[str, Any], tokenizer: DictionaryTokenizer
         eos_id=tokenizer.eos_id,
         penalty_formula="length",
     )
+
+
+def _tokenizer(
+    files: SourceFiles, options: Settings, vocabulary: Mapping[Any, Any] | list[Any]
+) -> tuple[DictionaryTokenizer, int]:
+    """Return the tokenizer and the id of the decoder's start."""
+    name = options.file_name
+    vocabularies = vocabulary if isinstance(vocabulary, Mapping) else _by_name(name, vocabulary)
+    sides = [_pieces(name, side, vocabularies.get(side)) for side in ("src", "tgt")]
+    start = vocabularies.get("decoder_start_token") or START
+    with errors_of(name):
+        source, target = (with_usual_names(pieces, {PAD: BLANK}) for pieces in sides)
+        if not isinstance(start, str) or start not in target:
+            raise CheckpointError(f"{name}: the decoder starts with {shown(start)}, which its vocabulary does not have")
+        settings = {"source_end": False, "moses": False, **_split(files, options)}
+        split = {} if "split" in settings else _subwords(files, options)
+        return dictionary_tokenizer(settings, source, target.index(start), split, target), target.index(start)
+
+
+def _by_name(name: str, fields: Sequence[object]) -> dict[str, object]:
+    """Vocabularies of old files: pairs of a name and a vocabulary."""
+    vocabularies: dict[str, object] = {}
+    for each in fields:
+        match each:
+            case (str(side), vocabulary):
+                vocabularies[side] = vocabulary
+            case _:
+                raise CheckpointError(f"{name}: its vocab is {shown(fields)}, expected vocabularies by name")
+    return vocabularies
+
+
+def _pieces(name: str, side: str, vocabulary: object) -> list[str]:
+    """Pieces of a vocabulary: a list, or the field of torchtext that contains one."""
+    for _ in range(5):  # a field of fields, a field, its vocabulary, the list
+        if isinstance(vocabulary, Inert):
+            state = vocabulary.state
+            vocabulary = state.get("fields") or state.get("vocab") or state.get("itos")
+        elif isinstance(vocabulary, list) and vocabulary and isinstance(vocabulary[0], tuple):
+            fields = cast("list[tuple[Any, ...]]", vocabulary)
+            if len(fields) > 1:
+                raise CheckpointError(f"{name}: {side} has features beside its words, which Headlight does not know")
+            vocabulary = fields[0][-1] if fields[0] else None
+    pieces = cast("list[Any]", vocabulary if isinstance(vocabulary, list) else [])
+    if not pieces or not all(isinstance(piece, str) for piece in pieces):
+        raise CheckpointError(f"{name}: its vocab has no list of pieces for {side!r}")
+    return pieces
+
+
+def _transforms(options: Settings) -> list[str]:
+    """Names of the transforms used in training, from all corpora."""
+    corpora = options.values.get("data")
+    sections = [options.values, *(corpora.values() if isinstance(corpora, Mapping) else ())]
+    lists = [section.get("transforms") for section in sections if isinstance(section, Mapping)]
+    names = [name for listed in lists if isinstance(listed, list) for name in cast("list[Any]", listed)]
+    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+
+def _split(files: SourceFiles, options: Settings) -> dict[str, str]:
+    """Settings of the tokenizer about how a text is split, empty with files of subwords."""
+    if files.tokenized:
+        return {"split": WORDS}
+    if "onmt_tokenize" not in _transforms(options):
+        return {}
+    for side in ("src", "tgt"):
+        rules = options.values.get(f"{side}_onmttok_kwargs", {"mode": "none"})
+        kind = options.values.get(f"{side}_subword_type", "none")
+        mode = cast("Mapping[Any, Any]", rules).get("mode", "conservative") if isinstance(rules, Mapping) else rules
+        if (kind, mode) != ("sentencepiece", "none"):
+            raise CheckpointError(
+                f"{options.file_name}: transforms has 'onmt_tokenize', with {side}_subword_type {shown(kind):.20} and "
+                f"mode {shown(mode):.40}, and Headlight knows only 'sentencepiece' with 'none': convert with "
+                f"--tokenized, and give it texts that the tokenizer of OpenNMT has split"
+            )
+    return {}
+
+
+def _subwords(files: SourceFiles, options: Settings) -> dict[str, bytes]:
+    """Files of the tokenizer that split words into pieces."""
+    kinds = [SUBWORDS[name] for name in _transforms(options) if name in SUBWORDS]
+    models = [options.values.get(f"{side}_subword_model") for side in ("src", "tgt")]
+    wanted = [PurePath(model).name if isinstance(model, str) else "" for model in models]
+    return subword_files(files, kinds or KINDS, (wanted[0], wanted[1] or wanted[0]))

@@ -1,11 +1,7 @@
 """Single files of other programs that are recognised only to be refused by name."""
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
-
-from torch import Tensor
 
 from core.files.budget import MAX_HEADER_BYTES
 from core.files.file_writing import reading
@@ -20,6 +16,7 @@ BEGINNINGS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
         "a Git LFS pointer, a few lines in place of the file",
         "run `git lfs pull` in the repository that it is from, or download the file itself",
     ),
+    (re.compile(rb"!ModelConfig"), "of a model of Sockeye", "Headlight imports none"),
     (re.compile(rb"GGUF"), "a model for llama.cpp (GGUF)", IN_PYTORCH),
     (re.compile(rb"\x89HDF\r\n\x1a\n"), "a file of Keras or TensorFlow (HDF5)", IN_PYTORCH),
     (re.compile(rb".{4}TFL3", re.DOTALL), "a model of TensorFlow Lite", IN_PYTORCH),
@@ -32,10 +29,6 @@ BEGINNINGS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
     (re.compile(rb"[\x81-\x8f][\xa1-\xbf]\w+[\x80-\x8f\xde]"), "a file of Flax (msgpack)", IN_PYTORCH),
 )
 ADAPTER = re.compile(rb'[."](lora_[AB]|lora_embedding_[AB]|lora_magnitude_vector)[."]')
-# Keys of the parameters in the files that trainings write.
-WRAPPERS = ("model_state_dict", "state_dict", "model", "module", "net", "network", "ema")
-PROGRAMS = {"opt", "args", "cfg"}  # keys beside "model" in files of OpenNMT-py and fairseq, which say more themselves
-LIGHTNING = "pytorch-lightning_version"
 
 
 def refuse_file(path: Path, name: str) -> None:
@@ -53,23 +46,6 @@ def refuse_adapter(path: Path, name: str) -> None:
         start = file.read(9)
         if start[8:] == b"{" and ADAPTER.search(file.read(min(int.from_bytes(start[:8], "little"), MAX_HEADER_BYTES))):
             raise CheckpointError(adapter_refusal(name, None))
-
-
-def refuse_wrapper(content: object, name: str) -> None:
-    """Refuse the contents of a PyTorch file of a training that has a dictionary of tensors under a usual key."""
-    if not isinstance(content, Mapping):
-        return
-    values = cast("Mapping[Any, Any]", content)
-    for key in WRAPPERS:
-        inner = None if key == "model" and not PROGRAMS.isdisjoint(values) else values.get(key)
-        if isinstance(inner, Mapping) and any(
-            isinstance(value, Tensor) for value in cast("Mapping[Any, Any]", inner).values()
-        ):
-            by = " by PyTorch Lightning" if LIGHTNING in values else ""
-            raise CheckpointError(
-                f"{name} is a checkpoint of a training{by}, which has the parameters under {key!r}: `python -m "
-                f"core inspect FILE --draft config.json` writes a description to fill in, with which it opens"
-            )
 
 
 def adapter_refusal(label: str, base: object) -> str:

@@ -49,9 +49,14 @@ class SourceFiles:
         self.label = label
         self.tokenized = False
         self.tensors = tensors
+        self.folders: frozenset[str] = frozenset()
         self._paths = paths
         self._contents = contents or {}
         self.names = frozenset({*paths, *self._contents})
+
+    def with_content(self, name: str, content: bytes) -> "SourceFiles":
+        """The same files, one of them with other contents."""
+        return SourceFiles(self.label, self._paths, {**self._contents, name: content}, self.tensors)
 
     @property
     def num_bytes(self) -> int:
@@ -122,7 +127,9 @@ def open_source(paths: Sequence[str | Path], model: str = "") -> Generator[Sourc
     if len(given) == 1 and given[0].is_dir():
         label, inside = given[0].resolve().name, _folder(given[0])
         if len(inside) != 1 or not is_archive(alone := next(iter(inside.values()))):
-            yield SourceFiles(label, inside)
+            files = SourceFiles(label, inside)
+            files.folders = frozenset(path.name for path in given[0].iterdir() if path.is_dir())
+            yield files
             return
         given = [alone]
     if len(given) == 1 and is_archive(given[0]):

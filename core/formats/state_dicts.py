@@ -20,7 +20,7 @@ from core.formats.source_files import SourceFiles
 from core.formats.weight_files import Inert, load_pytorch, open_weights, weights_of
 from core.formats.weights import Weights, in_memory
 
-SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin")
+SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin", ".tar", ".zip")
 # Keys under which trainings keep the parameters, in order of preference.
 WRAPPERS = ("model_state_dict", "state_dict", "model_state", "model", "module", "net", "network", "weights", "params")
 SETTINGS = ("hyper_parameters", "hparams", "config", "settings", "args", "opt")  # keys of settings beside them
@@ -36,7 +36,7 @@ class StateDict:
     weights: Weights  # the tensors, without those of integers and truth values, which are no parameters
     keys: tuple[str, ...]  # under which they are in the file
     prefix: str  # that all of their names have in the file, beginning of `model.encoder...`
-    settings: Mapping[str, Any]  # numbers, texts and switches beside the parameters, by name
+    settings: Mapping[str, Any]  # numbers, texts, switches and lists of pieces beside the parameters, by name
 
     def bare(self, name: str) -> str:
         """A name as the file has it, or without the prefix already, as `weights` has it."""
@@ -108,9 +108,24 @@ def _unwrapped(content: object) -> tuple[object, tuple[str, ...], dict[str, Any]
             break
         for name in SETTINGS:
             settings |= _plain(fields.get(name))
+        settings |= {str(name): pieces for name, each in fields.items() if (pieces := _pieces(each))}
         keys.append(key)
         content = fields[key]
     return content, tuple(keys), settings
+
+
+def _pieces(value: object) -> list[str]:
+    """Pieces by their ids: of a list, of ids by piece or pieces by id, also under `itos` or `stoi`; [] of others."""
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[Any, Any]", value)
+        if inner := _pieces(fields.get("itos")) or _pieces(fields.get("stoi")):
+            return inner
+        by_id = {
+            number: piece for each in fields.items() for number, piece in (each, each[::-1]) if type(number) is int
+        }
+        value = [by_id.get(number) for number in range(len(fields))]
+    pieces = cast("list[Any]", value) if isinstance(value, list) else []
+    return pieces if all(isinstance(piece, str) for piece in pieces) else []
 
 
 def _plain(value: object) -> dict[str, Any]:

@@ -20,6 +20,11 @@ def check_archive(path: Path, file_name: str) -> None:
                 f"{file_name}: its directory is not where its end says, so that two programs could read two archives "
                 f"in it: save it again"
             )
+    if any("/code/" in entry.filename for entry in entries):
+        raise CheckpointError(
+            f"{file_name} is TorchScript, code with its parameters: save these alone, torch.save(torch.jit.load("
+            f"FILE).state_dict(), OTHER)"
+        )
     size = path.stat().st_size
     for entry in entries:
         if entry.compress_type != zipfile.ZIP_STORED or entry.file_size > size:

@@ -7,6 +7,7 @@ alone or in what a training saves, and either SentencePiece models or lists of p
 
 import math
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -44,7 +45,7 @@ from core.text.dictionary_tokenizer import (
 )
 from core.text.piece_splitting import CHARACTERS, SENTENCEPIECE, WORDS
 from core.text.text_files import split_lines
-from core.text.tokenizer import load_sentencepiece
+from core.text.tokenizer import SPACE_MARK, load_sentencepiece
 
 NAME = "torch.nn.Transformer"
 FIRST = "encoder.layers.0.self_attn.q_proj.weight"  # ends with this, whatever the module around it is called
@@ -63,11 +64,12 @@ DECODER = {
     **_SHARED,
 }
 POSITIONS = ("interleaved", "halves", "learned")
+OF_TOKENIZER = ("split", "source_language", "target_language", "target_tokens")
 OPTIONS = {
     *("model_type", "nhead", "norm_first", "activation", "layer_norm_eps", "scale_embedding", "source_embedding"),
     *("target_embedding", "output", "positions", "position_exponent", "position_offset", "position_table", "ignored"),
-    *("pad", "start", "end", "unknown", "source_start", "source_end", "split", "lower_case"),
-    *("source_language", "target_language", "names", "layer_norm", "target_position_table", "vocabulary", "notes"),
+    *("pad", "start", "end", "unknown", "source_start", "source_end", "lower_case", *OF_TOKENIZER),
+    *("names", "layer_norm", "target_position_table", "vocabulary", "notes"),
 }
 
 
@@ -89,7 +91,8 @@ def _read(files: SourceFiles, options: Settings) -> Checkpoint:
         name = state.weights.file_name
         weights, prefix = _torch_names(state, options)
         source, target, matrix = _matrices(state, options, weights)
-        tokenizer, start = _tokenizer(files, options, [weights.shapes[each][0] for each in (source, target)])
+        sizes = [weights.shapes[each][0] for each in (source, target)]
+        tokenizer, start = _tokenizer(files, options, sizes, state.settings)
         tied = tied_by_content(weights, source=source, target=target, output=matrix)
         bias = f"{matrix.removesuffix('.weight')}.bias"
         bias = bias if matrix != target and bias in weights.shapes else None
@@ -261,8 +264,10 @@ def _config(options: Settings, shape: dict[str, Any], tokenizer: DictionaryToken
     )
 
 
-def _tokenizer(files: SourceFiles, options: Settings, sizes: list[int]) -> tuple[DictionaryTokenizer, int]:
-    """Return the tokenizer and the id of the decoder's start; `sizes` are the numbers of rows of both embeddings."""
+def _tokenizer(
+    files: SourceFiles, options: Settings, sizes: list[int], inside: Mapping[str, Any]
+) -> tuple[DictionaryTokenizer, int]:
+    """Return the tokenizer and the id of the decoder's start, for `sizes` rows of both embeddings."""
     split = options.values.get("split")
     if split not in (None, WORDS, CHARACTERS):
         raise CheckpointError(f"config.json: split is {split!r:.60}, expected {WORDS!r} or {CHARACTERS!r}, or none")
@@ -274,9 +279,8 @@ def _tokenizer(files: SourceFiles, options: Settings, sizes: list[int]) -> tuple
     settings = {
         "moses": False,
         "lower_case": options.switch("lower_case", False),
-        **{
-            key: options.values[key] for key in ("split", "source_language", "target_language") if key in options.values
-        },
+        "source_end": options.switch("source_end", True),
+        **{key: options.values[key] for key in OF_TOKENIZER if options.values.get(key) is not None},
         **({"split": WORDS} if numbered else {}),
     }
     with errors_of(files.label):
@@ -285,9 +289,16 @@ def _tokenizer(files: SourceFiles, options: Settings, sizes: list[int]) -> tuple
         if numbered:
             pieces = [[str(number) for number in range(size)] for size in sizes]
         else:
-            pieces = [_pieces(files, side, model or models[0]) for side, model in zip(SIDES, models, strict=True)]
+            pieces = [
+                _pieces(files, side, model or models[0], inside) for side, model in zip(SIDES, models, strict=True)
+            ]
+        if split == CHARACTERS:  # a line with a space alone is the space
+            pieces = [[SPACE_MARK if piece == " " else piece for piece in side] for side in pieces]
         names = [_special(options, side) for side in pieces]
-        if not options.switch("source_start", False):
+        first = {name: usual for usual, name in reversed(names[1].items())}
+        aliases = {usual: first[name] for usual, name in names[1].items() if first[name] != usual}
+        settings |= {"aliases": aliases, "no_unknown": UNKNOWN not in names[1]}
+        if not options.switch("source_start", False) and START not in aliases.values():
             del names[0][START]
         source, target = map(with_usual_names, pieces, names)
         start = target.index(START)
@@ -295,9 +306,12 @@ def _tokenizer(files: SourceFiles, options: Settings, sizes: list[int]) -> tuple
 
 
 def _special(options: Settings, pieces: list[str]) -> dict[str, str]:
-    """Special pieces of a side by their usual names; an option may give the number of a piece in place of its name."""
+    """Special pieces of a side by their usual names; an option may give the number of a piece in place of its name.
+
+    Without an end it is the start, which is not generated; where padding is the end, too, the start is padding.
+    """
     names: dict[str, str] = {}
-    for usual, option in ((PAD, "pad"), (START, "start"), (END, "end"), (UNKNOWN, "unknown")):
+    for usual, option in ((START, "start"), (PAD, "pad"), (END, "end"), (UNKNOWN, "unknown")):
         value = options.values.get(option)
         if isinstance(value, int) and not isinstance(value, bool):
             if not 0 <= value < len(pieces):
@@ -306,20 +320,32 @@ def _special(options: Settings, pieces: list[str]) -> dict[str, str]:
                     f"{len(pieces) - 1}"
                 )
             names[usual] = pieces[value]
-        else:
+        elif value is not None or (option not in options.values and (usual in pieces or usual in (PAD, START))):
             names[usual] = options.text(option, usual)
+    if END not in names:
+        if options.values.get("end", "") is not None or not options.values.get("target_tokens"):
+            raise CheckpointError(
+                f"config.json: the vocabulary has no {END!r}: name the end, or give null and the number of tokens of "
+                f"every target, as target_tokens"
+            )
+        names[END] = names[START]
+    if names[END] == names[PAD]:
+        names[PAD] = names[START]
     return names
 
 
-def _pieces(files: SourceFiles, side: str, model: bytes | None) -> list[str]:
-    """Pieces of a side in the order of their ids, from a list, one a line, or else from its SentencePiece model."""
+def _pieces(files: SourceFiles, side: str, model: bytes | None, inside: Mapping[str, Any]) -> list[str]:
+    """Pieces of a side by id, from a list, one a line, or else its SentencePiece model, or beside the parameters."""
     name = next((name for name in (f"{side}_vocab.txt", "vocab.txt") if name in files.names), None)
     if name is not None:
         return split_lines(files.text(name))
-    if model is None:
+    if model is not None:
+        processor = load_sentencepiece(model)
+        return processor.id_to_piece(list(range(processor.vocab_size())))
+    lists = {bool(OF_TARGET.search(name)): each for name, each in inside.items() if isinstance(each, list)}
+    if not lists:
         raise CheckpointError(f"{files.label} has no {side}_vocab.txt or vocab.txt: expected the pieces, one per line")
-    processor = load_sentencepiece(model)
-    return processor.id_to_piece(list(range(processor.vocab_size())))
+    return lists.get(side == "target") or next(iter(lists.values()))
 
 
 def _texts(options: Settings, name: str) -> list[str]:

@@ -18,7 +18,6 @@ from torch import Tensor
 from core.files.budget import MAX_COPIES, MAX_PICKLE_BYTES, shown
 from core.formats.checkpoint import ADVICE, CheckpointError, check_header
 from core.formats.pickle_sizes import ForeignCallError, check_pickle
-from core.formats.refused_files import refuse_wrapper
 from core.formats.source_files import archive_errors
 from core.formats.tensor_archives import check_archive, is_pickle
 from core.formats.weights import FLOATS, Weights, in_memory, unknown_type
@@ -146,7 +145,6 @@ def weights_of(path: Path, file_name: str, state: object) -> Weights:
     """
     if not isinstance(state, Mapping):
         raise CheckpointError(f"{file_name} holds a {type(state).__name__}, expected tensors by name")
-    refuse_wrapper(cast("Mapping[Any, Any]", state), file_name)
     tensors: dict[str, Tensor] = {}
     num_bytes, size = 0, path.stat().st_size
     for name, tensor in cast("Mapping[Any, Any]", state).items():

@@ -4,6 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from core.files.number_range import NumberRange
+
+TARGET_TOKENS = NumberRange(int, 1, 512)
 MAX_PREFIX = 200  # characters
 LANGUAGE = re.compile(r"[A-Za-z][A-Za-z_-]{0,15}")
 
@@ -20,6 +23,19 @@ def language_of(settings: Mapping[str, Any], name: str) -> str:
     if not isinstance(code, str) or not LANGUAGE.fullmatch(code):
         raise ValueError(f"{name} is {code!r:.60}, expected the code of a language such as 'en'")
     return code
+
+
+def no_end_of(settings: Mapping[str, Any]) -> tuple[int | None, dict[str, str]]:
+    """`target_tokens` and `aliases`.
+
+    Raises:
+        ValueError: they are no number of tokens and no object of pieces.
+    """
+    number, aliases = settings.get("target_tokens"), settings.get("aliases", {})
+    is_object = isinstance(aliases, dict) and all(isinstance(each, str) for each in cast("Any", aliases).values())
+    if (number is not None and number not in TARGET_TOKENS) or not is_object:
+        raise ValueError(f"target_tokens is {number!r:.60} and aliases {aliases!r:.60}, expected a number and pieces")
+    return number, cast("dict[str, str]", aliases)
 
 
 def language_ids(settings: Mapping[str, Any], ids: Mapping[str, int], used: Sequence[str]) -> dict[str, int]:

@@ -11,7 +11,7 @@ from typing import Any, cast
 from core.files.strict_json import json_object, json_text
 from core.text.byte_pair_encoding import CONTINUED
 from core.text.byte_pieces import MASK
-from core.text.dictionary_settings import language_ids, language_of, prefixes_of
+from core.text.dictionary_settings import language_ids, language_of, no_end_of, prefixes_of
 from core.text.piece_splitting import MERGES, WORDS, piece_functions, word_functions
 from core.text.tokenizer import SPACE_MARK, Role
 from core.text.tokenizer_files import check_piece, naming, pack_files
@@ -54,6 +54,9 @@ class DictionaryTokenizer:
     - `mask`: `<mask>` in a text is the token of this name, in place of what the model is to fill in.
     - `target_start`: `<s>` begins every target, and is no text.
     - `silent`: pieces that are no text, such as languages that begin neither side.
+    - `aliases`: pieces that are special ones, too, by the usual names of these, such as of padding that is the start.
+    - `no_unknown`: true if there is no piece for what the vocabulary lacks, which is refused then.
+    - `target_tokens`: number of tokens of every target, of a model without an end.
     - `source_end`: false if sources do not end with `</s>`, whose dictionary may lack it then.
 
     Raises:
@@ -68,15 +71,20 @@ class DictionaryTokenizer:
         with naming(SETTINGS):
             settings = json_object(files[SETTINGS])
             self.languages = language_of(settings, "source_language"), language_of(settings, "target_language")
+            self.target_tokens, aliases = no_end_of(settings)
         name = TARGET_DICTIONARY if is_target and TARGET_DICTIONARY in files else SOURCE_DICTIONARY
         needs_end = is_target or settings.get("source_end") is not False
+        unneeded = {*aliases, *([UNKNOWN] * (settings.get("no_unknown") is True)), *([END] * (not needs_end))}
         with naming(name):
-            self._pieces = _read_dictionary(files[name], (PAD, UNKNOWN, *((END,) if needs_end else ())))
-        self._ids = {piece: token_id for token_id, piece in enumerate(self._pieces)}
+            self._pieces = _read_dictionary(files[name], [each for each in (PAD, UNKNOWN, END) if each not in unneeded])
+            self._ids = {piece: token_id for token_id, piece in enumerate(self._pieces)}
+            if missing := [piece for piece in aliases.values() if piece not in self._ids]:
+                raise ValueError(f"it has no {missing[0]!r:.60}, which the settings give another name")
+            self._ids |= {alias: self._ids[piece] for alias, piece in aliases.items()}
         self.target: DictionaryTokenizer = self if is_target else DictionaryTokenizer(files, bos_id, True)
         self.vocab_size = len(self._pieces)
         self.bos_id = bos_id
-        self.pad_id, self._unknown_id = self._ids[PAD], self._ids[UNKNOWN]
+        self.pad_id, self._unknown_id = self._ids[PAD], self._ids.get(UNKNOWN)
         self.eos_id: int = self._ids[END] if needs_end else self.target.eos_id
         with naming(SETTINGS):
             self._target_before_source = settings.get("target_before_source") is True
@@ -137,7 +145,10 @@ class DictionaryTokenizer:
         return ["prefix"] * max(map(len, fitting), default=0)
 
     def _numbers(self, pieces: Iterable[str]) -> list[int]:
-        return [self._ids.get(piece, self._unknown_id) for piece in pieces]
+        ids = [(piece, self._ids.get(piece, self._unknown_id)) for piece in pieces]
+        if lacking := dict.fromkeys(piece for piece, token_id in ids if token_id is None):
+            raise ValueError(f"this model has no token for {', '.join(map(repr, lacking)):.80}: leave that out")
+        return [token_id for _, token_id in ids if token_id is not None]
 
     def _prepared(self, text: Text) -> Text:
         """The text as it is split; the punctuation and the words of a long one are left as they are."""
@@ -261,13 +272,13 @@ def dictionary_tokenizer(
 def with_usual_names(pieces: Sequence[str], names: Mapping[str, str]) -> list[str]:
     """Pieces with the special ones, whose present names are given by usual ones such as `PAD`, renamed.
 
-    Another piece that has the usual name becomes an unused one.
+    Another piece that has the usual name becomes an unused one. Of several names of one piece, it gets the first.
 
     Raises:
         ValueError: one of them is missing.
     """
     renamed = [f"<unused {number}>" if piece in names else piece for number, piece in enumerate(pieces)]
-    for usual, name in names.items():
+    for usual, name in reversed([*names.items()]):
         if name not in pieces:
             raise ValueError(f"the vocabulary has no {name!r:.60}")
         renamed[pieces.index(name)] = usual

@@ -43,6 +43,8 @@ class MarianTokenizer:
         ValueError: a file is missing or unusable.
     """
 
+    target_tokens: int | None = None
+
     def __init__(
         self, files: Mapping[str, bytes], vocab_size: int, target_vocab_size: int, bos_id: int, is_target: bool = False
     ) -> None:

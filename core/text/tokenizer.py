@@ -28,6 +28,7 @@ class Tokenizer(Protocol):
     eos_id: int
     # texts such as `>>fra<<` that name a target language, with which a source may begin. Empty for one target language.
     language_codes: tuple[str, ...]
+    target_tokens: int | None  # of every target, of a model without an end
     languages: tuple[str, str]  # codes of the source and of the target, by default, such as `en`; "" if unknown
 
     @property
@@ -83,6 +84,8 @@ class SentencePieceTokenizer:
     Raises:
         ValueError: the bytes are not a SentencePiece model.
     """
+
+    target_tokens: int | None = None
 
     def __init__(self, model: bytes) -> None:
         self._model = model

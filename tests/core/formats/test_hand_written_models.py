@@ -9,7 +9,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from core import Translator
+from core.analysis.unseen_characters import Alphabet
 from core.cli import commands as cli
+from core.formats.checkpoint import save_checkpoint
 from core.formats.importing import import_checkpoint
 from tests.core.formats.hand_written_models import (
     ANNOTATED,
@@ -81,9 +84,53 @@ def test_no_final_norm_and_a_learned_table_on_each_side(tmp_path: Path) -> None:
     assert (config.final_norm, config.max_positions) == (False, 12)
 
 
+def test_padding_may_be_the_start_or_the_end(tmp_path: Path) -> None:
+    for options, ids in (({"pad": 2}, (2, 2, 3)), ({"pad": 3}, (2, 2, 3)), ({"end": 1}, (2, 2, 1))):
+        write_description(tmp_path / "model", Annotated().state_dict(), ANNOTATED | options)
+        config = import_checkpoint(tmp_path / "model").config
+        assert (config.bos_id, config.pad_id, config.eos_id) == ids
+
+
+def test_targets_without_an_end_have_one_length(tmp_path: Path) -> None:
+    without = {"end": None, "unknown": None, "target_tokens": 4, "source_end": False, "source_start": False}
+    reference = Annotated()
+    write_description(tmp_path / "model", reference.state_dict(), ANNOTATED | without)
+    checkpoint = import_checkpoint(tmp_path / "model")
+    save_checkpoint(tmp_path / "a.safetensors", checkpoint.model, checkpoint.tokenizer, checkpoint.training)
+    found = Translator.from_checkpoint(tmp_path / "a.safetensors")
+    scored = found.score("9 5 17", "8 25 4 7")
+    log_probs = reference(torch.tensor([[9, 5, 17]]), torch.tensor([[2, 8, 25, 4]])).log_softmax(-1)[0]
+    expected = log_probs[range(4), [8, 25, 4, 7]].tolist()
+    assert scored.token_log_probs == pytest.approx(expected, abs=1e-4)
+    assert {len(each.token_ids) for each in (*found.translate("9 5").hypotheses, *found.sample("9"), scored)} == {4}
+    with pytest.raises(ValueError, match=r"^this model has no token for 'x', 'y': leave that out$"):
+        found.translate("9 x y")
+    with pytest.raises(ValueError, match=r"^the target is empty, and this model's targets have no end"):
+        found.token_ids("9", [])
+    assert Alphabet(found.tokenizer).unseen("9 x") == ("x",)
+
+
+@pytest.mark.parametrize("as_lists", [False, True])
+def test_vocabularies_inside_the_file(as_lists: bool, tmp_path: Path) -> None:
+    """Pieces are characters, one of which is the space; what they lack is said."""
+    pieces = ["<unk>", "<pad>", "<s>", "</s>", " ", *"abcdefghijklmnopqrstuvwxy"]
+    stoi = {piece: number for number, piece in enumerate(pieces)}
+    inside = (pieces, pieces[:26]) if as_lists else ({"stoi": stoi}, {"itos": dict(enumerate(pieces[:26]))})
+    names = {"pad": "<pad>", "start": "<s>", "end": "</s>", "unknown": "<unk>", "split": "characters"}
+    described = {name: value for name, value in ANNOTATED.items() if name != "vocabulary"} | names
+    content = {"model": Annotated().state_dict(), "src_vocab": inside[0], "tgt_vocab": inside[1]}
+    write_description(tmp_path / "model", content, described)
+    tokenizer = import_checkpoint(tmp_path / "model").tokenizer
+    assert (tokenizer.encode("ab c?"), tokenizer.target.vocab_size) == ([5, 6, 4, 7, 0], 26)
+    assert tokenizer.target.decode([5, 4, 6]) == "a b"
+    assert Alphabet(tokenizer).unseen("a z ?") == ("z", "?")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"end": None}, r"^config.json: the vocabulary has no '</s>': name the end, or give null and the number of to"),
+        ({"end": None, "target_tokens": 0}, r"target_tokens"),
         ({"names": {}}, r"^model.pt has no encoder.layers.0.self_attn.in_proj_weight: .* --draft config.json` writes"),
         ({"names": {"a": "encoder.layers.*.query"}}, r"names has 'encoder.layers.\*.query' for 'a', expected a part o"),
         ({"names": {"a": "encoder.layers.*.norm1"}}, r"for 'a', expected one '\*', the number of the layer, in both"),

@@ -185,7 +185,7 @@ def test_what_cannot_be_imported_is_refused(options: dict[str, Any], message: st
 @pytest.mark.parametrize(
     ("vocabulary", "message"),
     [
-        (5, r"^model.pt is a PyTorch file of no known format: `python -m core inspect FILE --draft"),
+        (5, r"^model.pt: opt and vocab are not as in files of OpenNMT-py"),
         ({"src": [], "tgt": []}, r"^model.pt: its vocab has no list of pieces for 'src'$"),
         ([5], r"^model.pt: its vocab is \[5\], expected vocabularies by name$"),
         ([("src", [("src", ["a"]), ("src_feat_0", ["b"])])], r"src has features beside its words, which Headlight doe"),

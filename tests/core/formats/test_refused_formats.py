@@ -1,7 +1,6 @@
 """Models of programs that Headlight does not import are refused by name, with the options that set them apart."""
 
 import json
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -17,88 +16,17 @@ from core.formats.source_files import open_source
 from tests.core.checkpoints import assert_not_loaded
 from tests.core.formats.small_models import assert_refused
 
-CONFIGURATION = """\
-!ModelConfig
-config_data: !DataConfig
-  max_seq_len_source: 96
-config_decoder: !TransformerConfig
-  act_type: relu
-  decoder_type: {decoder}
-  use_glu: {glu}
-  use_lhuc: {lhuc}
-lhuc: {lhuc}
-"""
-TEXT = "is a model of Sockeye{}: Headlight imports no models of Sockeye. For pictures of its attention, see `python -m"
-MEANINGS = {
-    "lhuc": " with LHUC, learned scales of hidden units",
-    "decoder": " with SSRU, recurrent cells in place of the decoder's self-attention",
-    "glu": " with GLU, gated feed-forward layers",
-}
-
-
-def sockeye(folder: Path, with_lhuc: bool = False, **options: str) -> Path:
-    """A folder with Sockeye's files."""
-    values = {"decoder": "transformer", "glu": "false", "lhuc": "false"} | options
-    (folder / "config").write_text(CONFIGURATION.format(**values))
-    (folder / "version").write_text("3.1.34")
-    for side in ("src", "trg"):
-        (folder / f"vocab.{side}.0.json").write_text('{"<pad>": 0, "<unk>": 1, "<s>": 2, "</s>": 3}')
-    names = ["encoder.layers.0.ff.ff1.weight"] + ["encoder.layers.0.lhuc.weight"] * with_lhuc
-    torch.save({name: torch.ones(4) for name in names}, folder / "params.best")
-    return folder
-
 
 @pytest.mark.parametrize(
-    ("options", "meaning"),
+    ("name", "content", "message"),
     [
-        ({}, ""),
-        ({"lhuc": "true"}, MEANINGS["lhuc"]),
-        ({"decoder": "ssru_transformer"}, MEANINGS["decoder"]),
-        ({"glu": "true"}, MEANINGS["glu"]),
-        ({"with_lhuc": True}, MEANINGS["lhuc"]),
+        ("params.best", b"", "is a model of Sockeye: Headlight"),
+        ("config", b"!ModelConfig\n", "config is of a model of So"),
     ],
 )
-def test_a_model_of_sockeye(options: dict[str, Any], meaning: str, tmp_path: Path) -> None:
-    folder = sockeye(tmp_path, **options)
-    with pytest.raises(CheckpointError) as error:
-        import_checkpoint(folder)
-    assert TEXT.format(meaning) in str(error.value)
-
-
-@pytest.mark.parametrize("with_lhuc", [False, True])
-def test_parameters_of_sockeye_alone(with_lhuc: bool, tmp_path: Path) -> None:
-    file = sockeye(tmp_path, with_lhuc) / "params.best"
-    with pytest.raises(CheckpointError) as error:
-        import_checkpoint(file)
-    assert str(error.value).startswith("params.best " + TEXT.format(MEANINGS["lhuc"] if with_lhuc else ""))
-
-
-@pytest.mark.parametrize(("name", "has_lhuc"), [("decoder_l0_lhuc_weight", True), ("decoder_l0_lhucid", False)])
-def test_parameters_of_older_versions(name: str, has_lhuc: bool, tmp_path: Path) -> None:
-    # MXNet's files end with the lengths and the names of the arrays.
-    names = [f"arg:{name}".encode()]
-    data = struct.pack("<QQ", 0x112, 0) + bytes(64) + b"".join(struct.pack("<Q", len(each)) + each for each in names)
-    (tmp_path / "params.00012").write_bytes(data)
-    with pytest.raises(CheckpointError, match="model of Sockeye") as error:
-        import_checkpoint(tmp_path)
-    assert ("LHUC" in str(error.value)) == has_lhuc
-
-
-def test_an_empty_file_of_parameters(tmp_path: Path) -> None:
-    (tmp_path / "params.best").touch()
-    assert_refused(tmp_path, "model of Sockeye: Headlight")
-
-
-def test_all_options_are_named(tmp_path: Path) -> None:
-    folder = sockeye(tmp_path, decoder="ssru_transformer", glu="true", lhuc="true")
-    assert_refused(folder, r"with LHUC, .*; SSRU, .*; GLU, .*: Headlight")
-
-
-def test_a_configuration_that_is_too_long(tmp_path: Path) -> None:
-    sockeye(tmp_path)
-    with open(tmp_path / "config", "a") as file:
-        file.write("#" * 2**20)
-    assert_refused(tmp_path, r"config has \d+ bytes, at most 1048576 are read")
+def test_a_model_of_sockeye(name: str, content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert_refused(tmp_path, message)
 
 
 def test_a_file_of_ctranslate2s_name_is_not_its_model(tmp_path: Path) -> None:
@@ -227,37 +155,55 @@ def test_other_types_of_transformers(settings: dict[str, Any], message: str, tmp
     assert refusal(tmp_path) == message
 
 
-STATE = {"encoder.layers.0.self_attn.in_proj_weight": torch.ones(6, 2)}
+SELF, CROSS = "encoder.layers.0.self_attn.in_proj_weight", "decoder.layers.0.multihead_attn.in_proj_weight"
+DRAFT = "without a description ({}): `python -m core inspect FILE --draft config.json` writes a description to fill in"
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "by", "key"),
+    ("name", "content", "message"),
     [
-        ("model.pt", {"model_state_dict": STATE, "epoch": 3}, "", "model_state_dict"),
-        ("a.pth", {"state_dict": STATE, "args": {"lr": 1}}, "", "state_dict"),
-        ("b.ckpt", {"state_dict": STATE, "pytorch-lightning_version": "2"}, " by PyTorch Lightning", "state_dict"),
-        ("model.pt", {"model": STATE, "optimizer": {}}, "", "model"),
+        ("model.pt", [SELF, CROSS], DRAFT.format(f"{SELF}, {CROSS}")),
+        ("a.zip", [SELF, CROSS], DRAFT.format(f"{SELF}, {CROSS}")),
+        ("a.pth", {"state_dict": ["a", CROSS], "args": {"lr": 1}}, DRAFT.format(f"a, {CROSS}, under 'state_dict'")),
+        ("b.ckpt", {"model_state_dict": [CROSS]}, DRAFT.format(f"{CROSS}, under 'model_state_dict'")),
+        ("model.pt", [SELF], f"of an encoder alone, without decoder ({SELF}). For pictures of its attention, see `pyt"),
+        ("model.bin", ["h.0.attn.c_attn.weight"], "of a decoder alone, without encoder (h.0.attn.c_attn.weight). For"),
+        ("model.pt", ["encoder.rnn.weight_ih_l0", "decoder.a"], "has the parameters of a recurrent model (encoder.rnn"),
+        ("model.pth", [], "model.pth has no tensors, it was saved empty: torch.save(model.state_dict(), FILE) saves"),
     ],
 )
-def test_the_file_of_a_training(name: str, content: dict[str, Any], by: str, key: str, tmp_path: Path) -> None:
-    torch.save(content, tmp_path / name)
-    assert refusal(tmp_path) == (
-        f"{name} is a checkpoint of a training{by}, which has the parameters under {key!r}: `python -m "
-        f"core inspect FILE --draft config.json` writes a description to fill in, with which it opens"
-    )
+def test_parameters_alone_say_what_they_are(name: str, content: Any, message: str, tmp_path: Path) -> None:
+    def tensors(value: Any) -> Any:
+        return {each: torch.ones(2, 2) for each in value} if isinstance(value, list) else value
 
-
-def test_a_model_and_a_vocabulary_are_not_two_models(tmp_path: Path) -> None:
-    torch.save(STATE, tmp_path / "model.pt")
+    whole = {key: tensors(each) for key, each in content.items()} if isinstance(content, dict) else tensors(content)
+    torch.save(whole, tmp_path / name)
     torch.save({"a": 0}, tmp_path / "vocab.pt")
-    assert (
-        "has 2 files of PyTorch (model.pt, vocab.pt), none of them a model of OpenNMT-py: give the state "
-        in refusal(tmp_path)
-    )
-    torch.save({"model_state_dict": STATE}, tmp_path / "model.pt")
-    assert refusal(tmp_path).startswith(
-        "model.pt is a checkpoint of a training, which has the parameters under 'model_st"
-    )
+    assert message in refusal(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("inside", "message"),
+    [
+        (
+            "checkpoint-1000/model.safetensors",
+            "is the folder of a training by transformers: give checkpoint-1000 in it",
+        ),
+        ("onnx/encoder_model.onnx", "is a model in ONNX, graphs of operations without the names of the parts: Headlig"),
+        ("zero_to_fp32.py", "is a training by DeepSpeed: run its own `python zero_to_fp32.py . OUT`, and give OUT"),
+    ],
+)
+def test_folders_say_where_the_model_is(inside: str, message: str, tmp_path: Path) -> None:
+    for each in (inside, inside.replace("1000", "500")):
+        (tmp_path / each).parent.mkdir(exist_ok=True)
+        (tmp_path / each).touch()
+    (tmp_path / "config.json").write_text(json.dumps(TINY))
+    assert message in refusal(tmp_path)
+
+
+def test_torchscript(tmp_path: Path) -> None:
+    torch.jit.save(torch.jit.script(torch.nn.Linear(2, 2)), tmp_path / "model.pt")
+    assert refusal(tmp_path).startswith("model.pt is TorchScript, code with its parameters: save these alone, torch.sa")
 
 
 @pytest.mark.parametrize("command", ["inspect {}", "convert {} out.safetensors"])
