@@ -68,6 +68,8 @@ def checked(exhibit: Exhibit) -> Explanation:
         _require(exhibit, other in rivals, f"{other!r} is not among the alternatives of {piece!r}: {rivals}")
     for link in exhibit.links:
         _check_link(exhibit, explanation, link)
+    for question in exhibit.questions:
+        _linked(question, exhibit, parsed(exhibit.links[0])[0])
     return explanation
 
 

@@ -60,6 +60,7 @@ def true() -> Exhibit:
         ({"links": ("{head}: {query} > {less}",)}, "dog: '{head}: {query} > {less}' is not the largest weight by 0.05"),
         ({"links": ("{head}: {query} > cat",)}, "dog: there is no such row or key for '{head}: {query} > cat'"),
         ({"variants": (("Two dogs run.", "Nein."),)}, "dog: the translation of 'Two dogs run.' is"),
+        ({"questions": ("[Look](there)",)}, "dog: the link of '[Look](there)' leads nowhere"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
