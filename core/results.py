@@ -85,7 +85,7 @@ class Translation(Tabular):
         """Draw the hypotheses in a notebook, as a `core.notebook.HypothesisView`.
 
         Raises:
-            ImportError: the extra `notebook` is not installed.
+            MissingPackageError: the extra `notebook` is not installed.
         """
         return WIDGETS["HypothesisView"](self)
 
@@ -153,6 +153,6 @@ class Explanation(Tabular):
             view: "Lines", "Map" or "Table".
 
         Raises:
-            ImportError: the extra `notebook` is not installed.
+            MissingPackageError: the extra `notebook` is not installed.
         """
         return WIDGETS["HeadView"](self, head, view)

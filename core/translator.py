@@ -431,7 +431,7 @@ class Translator:
             beam_size, length_penalty: those of `translate`.
 
         Raises:
-            ImportError: the extra `notebook` is not installed.
+            MissingPackageError: the extra `notebook` is not installed.
         """
         return WIDGETS["TranslatorView"](self, self.translate(text, beam_size, length_penalty))
 

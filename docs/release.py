@@ -72,15 +72,15 @@ def notes(version: str, changelog: str) -> str:
 
 
 def write_source_archive(path: Path) -> None:
-    """Write the newest commit without the checkpoints, which lie beside it, as .tar.gz."""
+    """Write the newest commit as .tar.gz, without the checkpoints that no wheel has: they lie beside it."""
     prefix = f"--prefix={path.name.removesuffix('.tar.gz')}/"
-    subprocess.run(
-        ["git", "archive", prefix, "-o", str(path), "HEAD", "--", ".", ":!checkpoints"], cwd=ROOT, check=True
-    )
+    checkpoints = _output("git", "ls-files", "checkpoints").splitlines()
+    beside = [f":!{each}" for each in checkpoints if not each.startswith("checkpoints/en-de.")]
+    subprocess.run(["git", "archive", prefix, "-o", str(path), "HEAD", "--", ".", *beside], cwd=ROOT, check=True)
 
 
 def build_wheel(archive: Path, out: Path) -> Path:
-    """Build the wheel from the source archive alone, so without checkpoints, with the packages of this environment."""
+    """Build the wheel from the source archive alone, with the packages of this environment."""
     before = set(out.glob("*.whl"))
     with tempfile.TemporaryDirectory() as folder:
         shutil.unpack_archive(archive, folder)
@@ -91,7 +91,7 @@ def build_wheel(archive: Path, out: Path) -> Path:
 
 
 def check_installation(wheel: Path) -> None:
-    """Install a wheel without a network into an empty environment, and translate there with the model beside it.
+    """Install a wheel without a network into an empty environment, and translate there with the model in it.
 
     The dependencies are those of this environment, at the end of the other one's path.
 

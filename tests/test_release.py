@@ -32,15 +32,17 @@ def test_version_changelog_and_citation_agree() -> None:
     assert f"\ndate-released: {released[1]}\n" in citation
 
 
-def test_the_wheel_carries_all_checkpoints_and_their_cards_and_table_3() -> None:
+def test_the_wheel_carries_one_model_with_its_card_and_table_3() -> None:
     folders = PROJECT["tool"]["setuptools"]["data-files"]
     experiments = [f"docs/table3/{path.name}" for path in (ROOT / "docs/table3").iterdir()]
     assert experiments
     for name in experiments:
         assert folders[f"share/headlight/{name}"] == [f"{name}/*"]
     assert folders["share/headlight/docs/measurements"] == ["docs/measurements/extrapolation.csv"]
-    files = set((ROOT / "checkpoints").iterdir())
-    assert files == {path for pattern in folders["share/headlight/checkpoints"] for path in ROOT.glob(pattern)}
+    files = [path for pattern in folders["share/headlight/checkpoints"] for path in ROOT.glob(pattern)]
+    assert {path.name.partition(".")[0] for path in files} == {"en-de"}
+    assert {".safetensors", ".md"} <= {path.suffix for path in files}
+    assert sum(path.stat().st_size for path in files) < 30e6
 
 
 def test_a_wheel_has_no_module_that_was_deleted(tmp_path: Path) -> None:
@@ -96,6 +98,18 @@ def test_every_command_says_its_version(
     assert capsys.readouterr().out == f"headlight {PROJECT['project']['version']}\n"
 
 
+@pytest.mark.parametrize("name", PROJECT["project"]["scripts"])
+def test_messages_name_the_program_that_was_called(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module, _, function = PROJECT["project"]["scripts"][name].partition(":")
+    monkeypatch.setattr(sys, "argv", [f"/usr/bin/{name}", "--no-such-option"])
+    monkeypatch.delitem(sys.modules, module)
+    with pytest.raises(SystemExit):
+        getattr(importlib.import_module(module), function)()
+    assert f"\n{name}: error: " in capsys.readouterr().err
+
+
 def test_all_third_party_files_are_named_in_the_notice() -> None:
     notice = (ROOT / "NOTICE").read_text(encoding="utf-8").lower()
     vendored = [path.name for path in (ROOT / "viz_app/drawing/vendor").glob("*.js")]
@@ -132,4 +146,4 @@ def test_training_without_its_packages_names_them(processes: ForkServerContext, 
     process.join(60)
     assert process.exitcode == 1
     err = (tmp_path / "stderr.txt").read_text()
-    assert "needs sacrebleu, which is not installed: pip install tensorboard sacrebleu PYEVALB" in err
+    assert "python -m train needs sacrebleu, which is not installed: install Headlight with its extra `train`" in err

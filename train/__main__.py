@@ -4,33 +4,33 @@
 """
 
 import sys
+from pathlib import Path
 
 from core.files.console import run_program
+from core.files.extras import MissingPackageError, needs
 from train.runs.run_record import RunFolderError
 
-EXTRA = ("tensorboard", "sacrebleu", "PYEVALB")  # packages of the extra `train`
+PROGRAM = script if (script := Path(sys.argv[0]).stem) == "headlight-train" else "python -m train"
 try:
-    from train.cli import (
-        average,
-        card,
-        closest,
-        evaluate,
-        evaluate_lines,
-        evaluate_trees,
-        fit,
-        history,
-        prepare,
-        prepare_lines,
-        prepare_trees,
-        presets,
-        synthesize,
-        table3,
-    )
-except ModuleNotFoundError as error:
-    package = (error.name or "").partition(".")[0]
-    if package not in EXTRA:
-        raise
-    sys.exit(f"python -m train needs {package}, which is not installed: pip install {' '.join(EXTRA)}")
+    with needs("train", PROGRAM):
+        from train.cli import (
+            average,
+            card,
+            closest,
+            evaluate,
+            evaluate_lines,
+            evaluate_trees,
+            fit,
+            history,
+            prepare,
+            prepare_lines,
+            prepare_trees,
+            presets,
+            synthesize,
+            table3,
+        )
+except MissingPackageError as error:
+    sys.exit(str(error))
 
 MODULES = (
     prepare,
@@ -54,7 +54,7 @@ COMMANDS = {each.__name__.rpartition(".")[2].replace("_", "-"): each.COMMAND for
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status, see `run_program`."""
     about = "Prepare data, train, average and evaluate."
-    return run_program("python -m train", about, COMMANDS, arguments, (RunFolderError,))
+    return run_program(PROGRAM, about, COMMANDS, arguments, (RunFolderError,))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from core.drawing.drawing_data import KIND_NAMES, KIND_TEXTS, TITLES
 from core.drawing.figure1 import model_facts
 from core.drawing.paper_parts import paper_code
 from core.files.bundle import bundled_script, bundled_style
+from core.files.extras import MissingPackageError
 from core.files.shipped_files import shipped_checkpoint
 from core.files.strict_json import json_text
 from core.files.web_page import script_digest
@@ -136,12 +137,10 @@ def compiled_kernel() -> bytes:
     """WebAssembly of kernel.c.
 
     Raises:
-        ModuleNotFoundError: the extra `web` is not installed.
+        MissingPackageError: the extra `web` is not installed.
     """
     if importlib.util.find_spec("ziglang") is None:
-        raise ModuleNotFoundError(
-            'the compiler of the kernel, ziglang, is not installed: pip install -c constraints.txt -e ".[web]"'
-        )
+        raise MissingPackageError("python -m web.build", "ziglang", "web")
     flags = ["-target", "wasm32-freestanding", "-O3", "-msimd128", "-nostdlib"]
     link = ["--no-entry", "--import-memory", "--initial-memory=65536", "-z,stack-size=1024", "--strip-all"]
     with tempfile.TemporaryDirectory() as folder:

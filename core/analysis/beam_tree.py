@@ -2,14 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from core.analysis.tokens.words import readable
 from core.decoding import FREE, BeamState, Constraints, Fate, Hypothesis, SearchOptions, Stop, best_hypotheses
+from core.files.tabular import Tabular
 from core.results import ScoredText
 from core.text.byte_pieces import BytePiece, PlacedPiece, bytes_of, resolve_bytes
+from core.text.phrases import Number, Phrase, marked
 from core.text.tokenizer import Tokenizer
 from core.translator import Translator
 
 ELLIPSIS = "\u2026"
+FATES: dict[Fate, str] = {"live": marked("live"), "finished": marked("finished"), "pruned": marked("pruned")}
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class BeamNode:
 
 
 @dataclass(frozen=True)
-class BeamTree:
+class BeamTree(Tabular):
     """A whole search."""
 
     steps: tuple[tuple[BeamNode, ...], ...]  # the candidates of each position, best first, at most 2 x beam_size
@@ -73,6 +78,68 @@ class BeamTree:
             token_log_probs=tuple(each.token_log_prob for each in path),
             score=node.score,
             finished=node.token_ids[-1] == self.options.eos_id,
+        )
+
+    def table(self) -> dict[str, list[Any]]:
+        """A row for each candidate, positions and ranks from 1, with its fate and the reason for it."""
+        nodes = [node for step in self.steps for node in step]
+        return {
+            "position": [node.position for node in nodes],
+            "rank": [node.rank + 1 for node in nodes],
+            "text": [node.text for node in nodes],
+            "token": [readable(node.token) for node in nodes],
+            **{name: [getattr(node, name) for node in nodes] for name in ("token_log_prob", "log_prob", "score")},
+            "fate": [Phrase(FATES[node.fate]) for node in nodes],
+            "reason": [self.reason(node) for node in nodes],
+        }
+
+    def reason(self, node: BeamNode) -> Phrase:
+        """The fate of a node in the whole search, and its reason, in one sentence."""
+        beam = self.options.beam_size
+        if node.position <= self.num_forced:
+            return Phrase("Forced: no other candidate was considered here.")
+        if node.fate == "finished":
+            place = 1 + [hypothesis.token_ids for hypothesis in self.finished].index(node.token_ids)
+            of = Number(len(self.finished), ",")
+            return Phrase("Finished: number {place} of {count} by score.", place=Number(place, ","), count=of)
+        if node.fate == "pruned" and node.token_ids[-1] == self.options.eos_id:
+            return Phrase(
+                "Pruned: a finished hypothesis counts only among the first {count} candidates.", count=Number(beam, ",")
+            )
+        if node.fate == "pruned":
+            return Phrase(
+                "Pruned: others that do not end, as many as the beam is wide ({count}), rank above it.",
+                count=Number(beam, ","),
+            )
+        if node.position == len(self.steps):
+            return Phrase("Still live when the search stopped.")
+        if node.alive_until == len(self.steps):
+            return Phrase("Continued: a later hypothesis grew from it.")
+        return Phrase(
+            "Continued until position {last}; at {next} no continuation ranked within the beam.",
+            last=Number(node.alive_until, ","),
+            next=Number(node.alive_until + 1, ","),
+        )
+
+    def stop_reason(self) -> Phrase:
+        """Why the search ended, in one sentence."""
+        wanted, finished = self.options.num_hypotheses, len(self.finished)
+        if self.stop == "limit":
+            return Phrase(
+                "Stopped: {count} tokens are the limit, 50 more than the source has.",
+                count=Number(len(self.steps), ","),
+            )
+        if self.stop == "beam_finished":
+            return Phrase(
+                "Stopped: as many hypotheses have finished ({count}) as the beam is wide.", count=Number(finished, ",")
+            )
+        if finished < wanted:
+            return Phrase("Stopped: no live hypothesis is left.")
+        return Phrase(
+            "Stopped: no live hypothesis can still score above {score}, the score of number {number} of the finished, "
+            "because log-probabilities only fall.",
+            score=Number(self.finished[wanted - 1].score, ".2f"),
+            number=Number(wanted, ","),
         )
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from core.analysis.correlation import spearman
 from core.analysis.declaration import Columns
+from core.files.extras import needs
 from core.files.shipped_files import shipped_folder
 from core.model import Transformer, sinusoidal_encoding
 
@@ -159,6 +160,7 @@ def extrapolation_table() -> "pd.DataFrame":
     """Return what `docs/measurements/extrapolation.py` measured: the share of `exact` answers by `preset`, `seed` and
     number of `letters`, and whether there were texts of this length `in_training`.
     """
-    import pandas as pd
+    with needs("app", "the table of extrapolation"):
+        import pandas as pd
 
     return pd.read_csv(shipped_folder("docs/measurements") / "extrapolation.csv")

@@ -1,8 +1,9 @@
 """Rows of Table 2: the paper's, and the shipped models with a score on newstest2014."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from core.analysis.declaration import Columns
 from core.analysis.model_variations import TABLE_3
 from core.analysis.training_cost import (
     PAPER_BATCH_TOKENS,
@@ -19,36 +20,31 @@ from core.files.training_runs import training_facts_of
 from core.formats.checkpoint import load_checkpoint
 from core.model.preset_configs import PRESETS
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 SHIPPED = {"en-de": "bleu_de", "en-fr": "bleu_fr"}  # and the column of their score
 TEST_SET = "newstest2014"
 P100 = f"{PAPER_DEVICES} x P100"
+COLUMNS = (
+    *("model", "bleu_de", "bleu_fr", "exaflops_de", "exaflops_fr", "counted_exaflops", "teraflops_per_second"),
+    *("pairs", "hours", "devices", "signature"),
+)
 
 
-def training_costs() -> "pd.DataFrame":
-    """Return a row a model, `<NA>` where a number is not known.
+def training_costs() -> Columns:
+    """Return a row a model, None where a number is not known.
 
     Columns: `model`, `bleu_de` and `bleu_fr` on newstest2014, of tokenized text with compounds split, as in the paper;
     10^18 FLOPs of the training, estimated by the paper (`exaflops_de`, `exaflops_fr`) and counted (`counted_exaflops`),
     see `core.analysis.training_cost`; `teraflops_per_second`, the counted ones by the time of a device; `pairs` of
     training text; `hours` and `devices`; `signature` of a score that was measured here.
     """
-    import pandas as pd
-
     rows = [*map(_of_paper, TABLE_2), *filter(None, map(_shipped, SHIPPED))]
-    table = pd.DataFrame(rows)
-    seconds = table["hours"] * 3600 * table["devices"].map(lambda name: PAPER_DEVICES if name == P100 else 1)
-    return pd.DataFrame(
-        {
-            **{name: table[name] for name in ("model", "bleu_de", "bleu_fr")},
-            **{f"exaflops_{side}": table[f"flops_{side}"] / 1e18 for side in ("de", "fr")},
-            "counted_exaflops": table["counted_flops"] / 1e18,
-            "teraflops_per_second": table["counted_flops"] / seconds / 1e12,
-            **{name: table[name] for name in ("pairs", "hours", "devices", "signature")},
-        }
-    )
+    for row in rows:
+        for name in ("flops_de", "flops_fr", "counted_flops"):
+            row[name.replace("flops", "exaflops")] = row.get(name) and row[name] / 1e18
+        if row.get("hours") and row.get("counted_flops"):
+            seconds = 3600 * row["hours"] * (PAPER_DEVICES if row["devices"] == P100 else 1)
+            row["teraflops_per_second"] = row["counted_flops"] / seconds / 1e12
+    return {name: [row.get(name) for row in rows] for name in COLUMNS}
 
 
 def _of_paper(result: Result) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """The table of commands of `python -m core`: translate, convert, explain, score and others."""
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -54,7 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def translate() -> int:
     """Run `headlight-translate`, which is `python -m core translate`."""
-    return main(["translate", *sys.argv[1:]])
+    summary, *_ = command = COMMANDS["translate"]
+    return run_program("headlight-translate", f"{summary[0].upper()}{summary[1:]}.", {"translate": command})
 
 
 # --- inspect --------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from core.files.extras import MissingPackageError
 from core.files.file_writing import NO_ROOM, NotWrittenError
 from core.files.shipped_files import installed_version
 
@@ -19,7 +20,7 @@ JOINERS = "\u200c\u200d"  # parts of words in Persian or Hindi, and of emoji
 # Summary, arguments and function of a command.
 Command = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int | None]]
 VALUE_NAMES: dict[Any, str] = {int: "N", float: "X", Path: "FILE"}  # in the help of a command
-ERRORS = (ValueError, OSError, FloatingPointError)  # that end a command with a message
+ERRORS = (ValueError, OSError, FloatingPointError, MissingPackageError)  # that end a command with a message
 
 
 def printable(text: str, kept: str = "") -> str:
@@ -129,21 +130,23 @@ def run_program(
     arguments: Sequence[str] | None = None,
     errors: tuple[type[Exception], ...] = (),
 ) -> int:
-    """Run one of the commands of a program.
+    """Run one of the commands of a program; a single one has no name on the command line.
 
     Returns:
         As `run_command`, and 128 plus the number of a signal that has stopped it; argparse itself exits with 2.
     """
     parser = CommandParser(prog=prog, description=description)
     parser.add_argument("--version", action="version", version=f"headlight {installed_version()}")
-    parsers = parser.add_subparsers(dest="command", required=True, title="commands", metavar="COMMAND")
+    has_several = len(commands) > 1
+    parsers = parser.add_subparsers(required=True, title="commands", metavar="COMMAND") if has_several else None
     for name, (summary, add_arguments, run) in commands.items():
-        command = parsers.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        about = f"{summary[0].upper()}{summary[1:]}."
+        command = parsers.add_parser(name, help=summary, description=about) if parsers else parser
         add_arguments(command)
-        command.set_defaults(run=run)
+        command.set_defaults(run=run, program=command.prog)
     with standard_streams():
         options = parser.parse_args(arguments)
-        name = f"{prog} {options.command}"
+        name = options.program
         try:
             return run_command(name, lambda: options.run(options), errors)
         except StoppedError as stopped:

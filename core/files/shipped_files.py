@@ -1,13 +1,9 @@
 """Paths of the files that come with Headlight beside its code, and the version that is installed."""
 
-import json
 import os
 import sysconfig
-from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from core.files.argument_types import path_of
 
@@ -28,30 +24,16 @@ def shipped_folder(name: str) -> Path:
     """Return a folder of the repository, such as `checkpoints`, or the place where `pip install` puts it from a wheel.
 
     Returns:
-        The first of these that exists: in the repository, in the installation, in the folder that `HEADLIGHT_SHARE`
-        names, beside the wheel that was installed. If none does, the one in the repository.
+        The first of these that exists: in the repository, in the folder that `HEADLIGHT_SHARE` names, in the
+        installation, which has `en-de` alone. Without any, the one in the repository.
     """
     beside = REPOSITORY / name
     if beside.is_dir():  # needed in every run of a page, and the environment's folder takes long to find
         return beside
-    installed = (Path(sysconfig.get_path("data")), REPOSITORY)  # REPOSITORY: pip install --target
-    candidates = [folder / SHARE / name for folder in installed]
-    if share := os.environ.get("HEADLIGHT_SHARE"):
-        candidates.append(Path(share, name))
-    if wheel := _installed_wheel():
-        candidates.append(wheel.parent / name)
-    return next((folder for folder in candidates if folder.is_dir()), beside)
-
-
-@cache
-def _installed_wheel() -> Path | None:
-    """Return the path of the file that pip installed, if it was given one."""
-    try:
-        record = distribution(DISTRIBUTION).read_text("direct_url.json")  # PEP 610
-    except PackageNotFoundError:
-        return None
-    address = urlsplit(json.loads(record)["url"]) if record else None
-    return Path(url2pathname(address.path)) if address and address.scheme == "file" else None
+    shares = (Path(sysconfig.get_path("data"), SHARE), REPOSITORY / SHARE)  # the latter: pip install --target
+    if named := os.environ.get("HEADLIGHT_SHARE"):
+        shares = (Path(named), *shares)
+    return next((share / name for share in shares if (share / name).is_dir()), beside)
 
 
 def shipped_checkpoint(name: str = "en-de") -> Path:
@@ -72,6 +54,7 @@ def checkpoint_path(checkpoint: str | Path) -> Path:
     if str(path) not in shipped:
         raise FileNotFoundError(
             f"there is no checkpoint at {path}: give the path of a .safetensors file, or the name of a shipped one: "
-            f"{', '.join(sorted(shipped)) or 'none is installed'}"
+            f"{', '.join(sorted(shipped)) or 'none is installed'}. HEADLIGHT_SHARE names a folder with others in its "
+            f"checkpoints/, such as a release or a clone"
         )
     return shipped[str(path)]

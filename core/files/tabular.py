@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from core.files.extras import needs
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -25,8 +27,9 @@ class Tabular:
         """The `table` of these arguments as a frame of pandas.
 
         Raises:
-            ImportError: pandas is not installed.
+            MissingPackageError: pandas is not installed.
         """
-        import pandas as pd
+        with needs("app", "to_frame()"):
+            import pandas as pd
 
         return pd.DataFrame(self.table(*arguments, **options))

@@ -117,7 +117,7 @@ def hub_model(sources: Sequence[Path], revision: str = MAIN, download: bool = Fa
     files.
 
     Raises:
-        CheckpointError, ImportError, ValueError: see `cached` and `download` of `core.formats.hub`.
+        CheckpointError, MissingPackageError, ValueError: see `cached` and `download` of `core.formats.hub`.
         ValueError: a download or a revision is requested of files.
     """
     name = sources[0].as_posix()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
+from core.files.extras import needs
 from core.formats import output_folder
 from core.formats.checkpoint import Checkpoint
 from core.model import Embedding, FeedForward, LearnedPositions, MultiHeadAttention, Transformer
@@ -38,7 +39,8 @@ def write_ctranslate2(checkpoint: Checkpoint, path: Path) -> None:
     """Write a model in CTranslate2's format into a new folder, with its SentencePiece models; see `new_folder`.
 
     Raises:
-        ValueError: the format does not support the architecture or the tokenizer, or CTranslate2 is not installed.
+        ValueError: the format does not support the architecture or the tokenizer.
+        MissingPackageError: CTranslate2 is not installed.
     """
     config, tokenizer = checkpoint.config, checkpoint.tokenizer
     _check_architecture(config)
@@ -73,13 +75,12 @@ def save_ctranslate2(
     among them.
 
     Raises:
-        ValueError: the format does not support the architecture, or CTranslate2 is not installed.
+        ValueError: the format does not support the architecture.
+        MissingPackageError: CTranslate2 is not installed.
     """
     _check_architecture(model.config)
-    try:
+    with needs("benchmarks", "CTranslate2's format"):
         from ctranslate2.converters.converter import Converter
-    except ImportError as error:
-        raise ValueError("CTranslate2 is not installed: pip install ctranslate2") from error
 
     class SpecificationConverter(Converter):  # pyright: ignore[reportUntypedBaseClass]
         """Converter of a model whose specification exists already."""

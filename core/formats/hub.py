@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from core.files.extras import needs
 from core.formats.checkpoint import CheckpointError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
@@ -112,15 +113,13 @@ def download(name: str, revision: str = MAIN, report: Callable[[str], None] = la
     Raises:
         CheckpointError: there is no such model or revision, it has no files that Headlight imports, or the Hub cannot
             be reached.
-        ImportError: the extra `hub` is not installed.
+        MissingPackageError: the extra `hub` is not installed.
         ValueError: the name or the revision is none.
     """
     _check(name, revision)
-    try:
+    with needs("hub", "a download from the Hub"):
         import huggingface_hub
         from huggingface_hub import constants
-    except ImportError as error:
-        raise ImportError("huggingface_hub is not installed: pip install huggingface_hub") from error
     hub, switches = cast("Any", huggingface_hub), cast("Any", constants)
     options = {"endpoint": os.environ.get("HF_ENDPOINT"), "cache_dir": cache_folder()}
     # Without it, the library asks the Hub for a list of programs, to name this one in its requests.

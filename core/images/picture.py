@@ -4,10 +4,13 @@ import io
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
 
 from core.files.budget import MAX_ASPECT, MAX_PICTURE_BYTES, MAX_PIXELS
+from core.files.extras import needs
 from core.images.patches import Pixels
+
+with needs("pictures", "reading a picture"):
+    from PIL import Image, UnidentifiedImageError
 
 MIN_CONTRAST = 16  # of 255, between paper and ink
 

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
-from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
+from core.files.extras import needs
 from core.images.patches import Pixels
+
+with needs("pictures", "drawing a line of text"):
+    import matplotlib as mpl
+    from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 LINE_HEIGHT = 24  # pixels of a rendered line
 BASELINE = 17  # pixels from its top

@@ -12,13 +12,10 @@ Visual Studio Code. Colab loads its widget manager and the script of anywidget f
 each is in docs/notebooks/index.md.
 """
 
-try:
+from core.files.extras import needs
+
+with needs("notebook", "show()"):
     from core.notebook.head_view import HeadView
     from core.notebook.hypothesis_view import HypothesisView, TranslatorView
-except ModuleNotFoundError as error:
-    raise ImportError(
-        f"show() needs the package {error.name}, which is not installed: run pip install {error.name}, and "
-        f"restart the kernel"
-    ) from error
 
 __all__ = ["HeadView", "HypothesisView", "TranslatorView"]

@@ -1,6 +1,5 @@
 """The hypotheses of a translation, one of them selected."""
 
-import html
 from typing import Any
 
 import ipywidgets
@@ -44,9 +43,7 @@ class HypothesisView(NotebookWidget):
         return self.translation.hypotheses[self.hypothesis]
 
     def static_html(self) -> str:
-        rows = [[str(rank), each.text, *_numbers(each)] for rank, each in enumerate(self.translation.hypotheses, 1)]
-        lines = [_html_row("th", HEADER), *(_html_row("td", row) for row in rows)]
-        return f"<p><b>{html.escape(self.translation.source)}</b></p><table>{''.join(lines)}</table>"
+        return self.translation._repr_html_()  # pyright: ignore[reportPrivateUsage]  # IPython's name
 
     @traitlets.validate("hypothesis")
     def _known_hypothesis(self, proposal: dict[str, Any]) -> int:
@@ -72,10 +69,6 @@ def _numbers(hypothesis: ScoredText) -> list[str]:
     """Score, log-probability and number of tokens, with real minus signs."""
     scores = (f"{value:.2f}".replace("-", "\u2212") for value in (hypothesis.score, hypothesis.log_prob))
     return [*scores, str(len(hypothesis.tokens))]
-
-
-def _html_row(tag: str, cells: list[str]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
 
 
 class TranslatorView(ipywidgets.VBox):

@@ -6,9 +6,11 @@ All pieces of a word but the last end with `@@`, the notation of subword-nmt.
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
+from importlib import import_module
 from itertools import pairwise
-from typing import cast
+from typing import Any, cast
 
+from core.files.extras import needs
 from core.text.traced_text import Step
 
 CONTINUED = "@@"  # ends a piece that the next piece continues
@@ -119,12 +121,10 @@ def moses_tokenization(language: str, normalise: bool, split_dashes: bool = True
         normalise: whether punctuation is normalised before, and characters that do not print are removed.
         split_dashes: whether hyphens are split off.
     """
-    from sacremoses import MosesPunctNormalizer, MosesTokenizer  # here, as the import takes half a second
-
-    tokenizer = MosesTokenizer(language)
+    tokenizer = _moses().MosesTokenizer(language)
     steps: list[Step] = []
     if normalise:
-        unicode_rules = MosesPunctNormalizer.REPLACE_UNICODE_PUNCTUATION
+        unicode_rules = _moses().MosesPunctNormalizer.REPLACE_UNICODE_PUNCTUATION
         steps = [*unicode_rules, *moses_normalisation(language), _without_control_characters]
 
     def tokenize(text: str) -> str:
@@ -136,9 +136,7 @@ def moses_tokenization(language: str, normalise: bool, split_dashes: bool = True
 
 def moses_normalisation(language: str) -> list[Step]:
     """Steps of Moses' normalisation of punctuation, for a language's code."""
-    from sacremoses import MosesPunctNormalizer
-
-    return [*cast("list[Step]", MosesPunctNormalizer(language).substitutions), str.strip]
+    return [*cast("list[Step]", _moses().MosesPunctNormalizer(language).substitutions), str.strip]
 
 
 def _without_control_characters(text: str) -> str:
@@ -147,6 +145,9 @@ def _without_control_characters(text: str) -> str:
 
 def moses_detokenizer(language: str) -> Callable[[Sequence[str]], str]:
     """The inverse of Moses' tokenization, from words to text."""
-    from sacremoses import MosesDetokenizer
+    return _moses().MosesDetokenizer(language).detokenize
 
-    return MosesDetokenizer(language).detokenize
+
+def _moses() -> Any:
+    with needs("scores", "this tokenizer"):
+        return import_module("sacremoses")  # here, as it takes half a second

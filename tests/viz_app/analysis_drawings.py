@@ -19,9 +19,10 @@ from core.analysis.composition.edges import sender_side
 from core.analysis.composition.paths import HeadPaths, positions_grid
 from core.analysis.composition.replacement import record_replacement
 from core.analysis.composition.survey import survey
+from core.analysis.corpus import shown_examples
 from core.analysis.corpus.collection import CorpusPass
-from core.analysis.corpus.head_charts import sampled_strengths, strongest_weights, weight_by_distance
-from core.analysis.corpus.head_scores import chosen_heads, head_points
+from core.analysis.corpus.head_charts import sampled_strengths, strongest_weights, tokens_table, weight_by_distance
+from core.analysis.corpus.head_scores import chosen_heads, head_points, ranking_table
 from core.analysis.corpus.index import CorpusFacts, HeadExample, IndexedSentence, NeuronExample
 from core.analysis.corpus.index_file import index_bytes, parse_index
 from core.analysis.corpus.recording import Neuron
@@ -55,12 +56,11 @@ from core.text.text_files import Line, parse_lines
 from tests.strange_sentences import reason
 from tests.viz_app.drawn_sentence import NO_DRAWING, Drawn, Subject
 from viz_app.components import attention_map
-from viz_app.drawing import ablation, beam_table
+from viz_app.drawing import ablation
 from viz_app.language import translated, translated_all
 from viz_app.views.compare.test_set import figures as test_set
-from viz_app.views.corpus import corpus_examples, distributions_part
-from viz_app.views.corpus.figures import corpus, scatter
-from viz_app.views.corpus.figures import corpus_examples as example_figures
+from viz_app.views.corpus import corpus_examples
+from viz_app.views.corpus.figures import scatter
 from viz_app.views.experiments.head_paths import figures as head_paths
 from viz_app.views.models.parsing import constituency_tree
 from viz_app.views.models.parsing import figures as parsing_figures
@@ -77,8 +77,8 @@ from viz_app.views.translate.translation.sample_fan import fan_payload
 def search(of: Subject) -> Iterator[Drawn]:
     """Beam."""
     yield beam_component.tree_payload(of.tree)
-    yield beam_table.beam_table(of.tree)
-    yield {"": beam_table.stop_reason(of.tree)}
+    yield of.tree.to_frame()
+    yield {"": of.tree.stop_reason()}
 
 
 def samples(of: Subject) -> Iterator[Drawn]:
@@ -258,21 +258,21 @@ def examples(of: Subject) -> Iterator[Drawn]:
     indexed = IndexedSentence(1, of.text, len(source_ids), tuple(predicted[:-1]))
     head, at = Head("cross", *of.place), of.choice.randrange(len(source_ids))
     shown = [
-        *example_figures.head_examples(of.translator, head, [HeadExample(1.0, indexed, of.position, at)]),
-        *example_figures.neuron_examples(of.translator, Neuron("encoder", 0, 0), [NeuronExample(1.0, indexed, at)]),
+        *shown_examples.head_examples(of.translator, head, [HeadExample(1.0, indexed, of.position, at)]),
+        *shown_examples.neuron_examples(of.translator, Neuron("encoder", 0, 0), [NeuronExample(1.0, indexed, at)]),
     ]
     yield corpus_examples.examples_payload(shown, "title")
-    yield pd.DataFrame(example_figures.examples_table(shown, "strength"))
+    yield pd.DataFrame(shown_examples.examples_table(shown, "strength"))
     corpus_pass = CorpusPass(of.translator, [Line(1, " ".join(of.text.splitlines()), None)])
     assert sum(corpus_pass.steps()) == 1
     index = parse_index(index_bytes(corpus_pass.index(CorpusFacts("tiny", "0" * 64, of.text[:9]))), "tiny")
-    of_encoder, of_decoder, *_ = example_figures.sides(of.translator, index.sentences[0])
-    tokens: corpus.Tokens = {"encoder": [of_encoder], "decoder": [of_decoder]}
+    of_encoder, of_decoder, *_ = shown_examples.sides(of.translator, index.sentences[0])
+    tokens: shown_examples.Tokens = {"encoder": [of_encoder], "decoder": [of_decoder]}
     stack = of.choice.choice(("encoder", "decoder"))
-    yield pd.DataFrame(corpus.neurons_table(index, stack, 1, tokens, containing=of.text[:1]))
-    yield pd.DataFrame(corpus.ranking_table(chosen_heads(index, "itself")))
+    yield pd.DataFrame(shown_examples.neurons_table(index, stack, 1, tokens, containing=of.text[:1]))
+    yield pd.DataFrame(ranking_table(chosen_heads(index, "itself")))
     yield scatter.scatter_figure(head_points(index, "one", "spread"), "one", "spread", of.theme)
-    yield pd.DataFrame(distributions_part.tokens_table(of.translator, index, head, "weight"))
+    yield pd.DataFrame(tokens_table(of.translator, index, head, "weight"))
     for chart in (
         strongest_weights(index, head),
         weight_by_distance(index, head, diagonal=True),

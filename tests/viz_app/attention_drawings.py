@@ -13,6 +13,7 @@ from core.analysis.alignment.sentence_alignment import align_words, all_aligners
 from core.analysis.attribution.methods import METHODS
 from core.analysis.comparison import difference
 from core.analysis.joint_map import joint_map
+from core.analysis.tokens.token_table import token_table
 from core.analysis.tokens.words import merge_words
 from core.export.files import as_bytes
 from core.export.record import record_of
@@ -42,7 +43,7 @@ def sentence(of: Subject) -> Iterator[Drawn]:
 
 def translations(of: Subject) -> Iterator[Drawn]:
     """Translate."""
-    yield pd.DataFrame(hypothesis_tables.token_table(of.explanation))
+    yield pd.DataFrame(token_table(of.explanation))
     yield hypothesis_tables.hypothesis_table(of.translation.hypotheses, 0)
     given = of.translator.score(of.text, of.target)
     yield pd.DataFrame(hypothesis_tables.comparison_table(of.second, given))

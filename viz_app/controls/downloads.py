@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 Script = Callable[[str], str]  # from the name of the CSV file that it is to write
 ABOUT_SCRIPT = marked(
-    "Run it in Headlight's folder: it writes the same table as the CSV button. Layers, heads and positions are counted "
-    "from 0."
+    "Run it where Headlight is installed: it writes the same table as the CSV button. Layers, heads and positions are "
+    "counted from 0."
 )
 
 

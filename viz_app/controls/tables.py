@@ -1,13 +1,13 @@
 """Tables in the one form that all pages use."""
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
 from viz_app.components.row_clicks import row_clicks
-from viz_app.language import tr
+from viz_app.language import tr, translated_all
 from viz_app.session.state import Widget
 
 if TYPE_CHECKING:  # pandas takes half a second to import: pictures are drawn before tables
@@ -44,7 +44,8 @@ def show_table(
     hide_index: bool = True,
     **options: Any,
 ) -> None:
-    """Draw a table as `st.dataframe` does, with translated titles, and a dash, not `None`, in cells without a value.
+    """Draw a table as `st.dataframe` does, with translated titles and phrases, and a dash, not `None`, in cells without
+    a value.
 
     Args:
         columns: the configuration of the columns that are shown, in order; None for all.
@@ -67,7 +68,7 @@ def _frame(table: "pd.DataFrame | Columns") -> "pd.DataFrame":
         return table
     import pandas as pd
 
-    return pd.DataFrame(table)
+    return pd.DataFrame({name: translated_all(cast("Sequence[str]", values)) for name, values in table.items()})
 
 
 def _rounded(table: "pd.DataFrame", columns: Mapping[str, Any]) -> "pd.DataFrame":

@@ -61,7 +61,7 @@ class CardMeasure(NamedTuple):
 
     def value(self, card: ScoreCard) -> str:
         """The value of a card; "" if it was not measured."""
-        return offset_name(card) if self.column == "offset" else _number(getattr(card, self.column))
+        return card.offset_text if self.column == "offset" else _number(getattr(card, self.column))
 
 
 def _number(value: float) -> str:
@@ -114,7 +114,7 @@ def numbers(card: ScoreCard) -> str:
         "mark, first token and punctuation {sink_share:.2f}",
         entropy=card.entropy,
         confidence=card.confidence,
-        distance=offset_name(card),
+        distance=card.offset_text,
         sink_share=card.sink_share,
     )
     return joined([first, *[tr(text, value=value) for text, value in known if not math.isnan(value)]])
@@ -156,7 +156,7 @@ def _caption(card: ScoreCard, by: Sort) -> str:
         case "layer" | "pair":
             return ""
         case "offset":
-            return offset_name(card)
+            return card.offset_text
         case "label":
             labels, found = head_labels(card), description(card)
             short = SHORT_NAMES[labels[0].base_name] if labels else found and found.short
@@ -170,8 +170,3 @@ def _note(card: ScoreCard, _language: str) -> str:
     """Hover text of a head, kept for each language: every click on the grid shows those of all heads."""
     name = name_of(card.head.layer, card.head.head)
     return "\n".join(filter(None, (f"{name}: {head_does(card)}", sentences(card), f"{numbers(card)}.")))
-
-
-def offset_name(card: ScoreCard) -> str:
-    """`-1`, `0` or `+2`."""
-    return f"{card.offset:+d}" if card.offset else "0"

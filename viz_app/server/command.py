@@ -10,8 +10,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
+from core.files.extras import MissingPackageError
 from core.files.number_range import NumberRange
 from core.files.shipped_files import installed_version
 from viz_app.session import environment
@@ -31,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"headlight {installed_version()}")
     parser.add_argument("streamlit", nargs="*", metavar="-- OPTIONS", help="options of `streamlit run`")
     options = parser.parse_args(arguments)
+    if find_spec("streamlit") is None:
+        parser.error(str(MissingPackageError("the app", "streamlit", "app")))
     try:
         environment.check_settings()
     except environment.SettingError as error:

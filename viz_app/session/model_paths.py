@@ -14,6 +14,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from core.files.extras import MissingPackageError
 from viz_app.drawing.display_text import shortened
 from viz_app.language import marked
 from viz_app.session.environment import has_folders, is_private, model_folders
@@ -138,7 +139,7 @@ def downloaded(name: str) -> Path:
         raise ModelError("{name!r:.60} is none of the files and folders that this app offers.", name=name)
     try:
         return hub.download(name.strip()).folder
-    except (ValueError, ImportError) as error:
+    except (ValueError, MissingPackageError) as error:
         raise ModelError(str(error)) from error
 
 

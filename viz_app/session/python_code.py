@@ -14,7 +14,7 @@ import streamlit as st
 
 from core.analysis.recorded_call import Call, Given
 from core.analysis.sample_sentences import EVERYDAY
-from core.files.shipped_files import shipped_checkpoint
+from core.files.shipped_files import shipped_checkpoint, shipped_folder
 from viz_app.session import model_passes
 from viz_app.session.model_paths import is_on_this_machine
 from viz_app.session.models import ROOT, Model
@@ -68,11 +68,16 @@ def translator(model: Model, name: str = "translator") -> Given:
 
 
 def given_path(name: str, path: Path, comment: str = UPLOADED) -> Given:
-    """Return a path as an argument of recorded calls, as `shown_path` shows it; a relative one, of a file that is not
-    on this machine, with a comment.
+    """Return a path as an argument of recorded calls, as `shown_path` shows it, or from any folder if it is shipped; a
+    relative one, of a file that is not on this machine, with a comment.
     """
-    after = "" if path.is_absolute() else f"  # {comment}"
-    return Given(name, path, lambda name: f"from pathlib import Path\n{name} = Path({shown_path(path)!r}){after}")
+    if path.parent == (shipped := shipped_folder("checkpoints")):
+        imports = "from core.files.shipped_files import shipped_folder"
+        code = f"shipped_folder({shipped.name!r}) / {path.name!r}"
+    else:
+        after = "" if path.is_absolute() else f"  # {comment}"
+        imports, code = "from pathlib import Path", f"Path({shown_path(path)!r}){after}"
+    return Given(name, path, lambda name: f"{imports}\n{name} = {code}")
 
 
 def given_text(text: str, file: str) -> Given:

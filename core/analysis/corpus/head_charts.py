@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.corpus.distributions import DECILES, DISTANCES, FARTHEST, WEIGHT_BINS
+from core.analysis.corpus.distributions import DECILES, DISTANCES, FARTHEST, TOKEN_SIDES, WEIGHT_BINS, TokenMeasure
 from core.analysis.corpus.index import CorpusIndex
 from core.analysis.pictures import Curve, Curves
+from core.analysis.tokens.words import readable
+from core.text.byte_pieces import resolve_bytes
 from core.text.phrases import Number, Phrase, marked
 from core.trace import Head
+from core.translator import Translator
 
 STRENGTH_BINS = 30
 SENTENCES = marked("sentences")
@@ -115,3 +118,25 @@ def _bars(ends: Sequence[float], counts: Sequence[int], says: str) -> Curve:
     """Bars of a histogram, at the middles of bins with these ends."""
     middles = [(low + high) / 2 for low, high in pairwise(ends)]
     return Curve(name="", places=middles, values=counts, color=0, shape="bars", says=Phrase(says))
+
+
+def tokens_table(translator: Translator, index: CorpusIndex, head: Head, measure: TokenMeasure) -> dict[str, list[Any]]:
+    """Return the top query and key tokens of a head as they are read, with their mean weight or strength.
+
+    Raises:
+        ValueError: the model has no such token, or the index has no distributions.
+    """
+    config, table = translator.model.config, index.known_distributions()
+    rows: list[tuple[str, int, str, float]] = []
+    for side in TOKEN_SIDES:
+        of_source = head.kind == "encoder_self" or (head.kind == "cross" and side == "key")
+        size = config.vocab_size if of_source else config.target_size
+        pieces = translator.tokenizer.pieces if of_source else translator.codec.pieces
+        for rank, (token_id, mean) in enumerate(table.top_tokens(index.rows[head], side, measure), start=1):
+            if token_id >= size:
+                raise ValueError(
+                    f"the index has the token id {token_id:,}, the vocabulary {size:,} tokens: it belongs to another "
+                    f"model"
+                )
+            rows.append((side, rank, readable(resolve_bytes(pieces([token_id]))[0]), mean))
+    return {name: [row[place] for row in rows] for place, name in enumerate(("side", "rank", "token", "mean"))}

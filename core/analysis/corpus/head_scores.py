@@ -7,7 +7,9 @@ from typing import Any
 
 from core.analysis.corpus.behaviours import BEHAVIOURS, ranked
 from core.analysis.corpus.index import QUANTILES, CorpusIndex
+from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
+from core.text.phrases import listed
 from core.trace import KINDS, Head, Kind
 
 Range = tuple[float, float]
@@ -42,6 +44,17 @@ def chosen_heads(
         for card, score in ranked(index, behaviour, kinds)
         if layer in (None, card.head.layer) and within(head_scores(index, card), ranges)
     ]
+
+
+def ranking_table(ranked: Sequence[tuple[ScoreCard, float]]) -> dict[str, list[Any]]:
+    """Return a row for each head, counted from 0."""
+    labels = [[label.name for label in head_labels(card)] for card, _ in ranked]
+    return {
+        "score": [score for _, score in ranked],
+        "does": [listed(names) if names else "" for names in labels],
+        "distance": [card.offset_text for card, _ in ranked],
+        **{name: [getattr(card.head, name) for card, _ in ranked] for name in Head._fields},
+    }
 
 
 def scores_table(index: CorpusIndex, kinds: Sequence[Kind] = KINDS, layer: int | None = None) -> dict[str, list[Any]]:

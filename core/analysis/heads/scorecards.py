@@ -49,6 +49,11 @@ class ScoreCard:
     distance: float = math.nan
     chances: tuple[tuple[str, float], ...] = ()
 
+    @property
+    def offset_text(self) -> str:
+        """`-1`, `0` or `+2`."""
+        return f"{self.offset:+d}" if self.offset else "0"
+
     @cached_property
     def sink_share(self) -> float:
         """Weight on the marks, codes of languages, the first token and punctuation."""

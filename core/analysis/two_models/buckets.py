@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from core.analysis.pictures import Cell, Grid
 from core.analysis.two_models.translated_lines import TranslatedPair
+from core.files.extras import needs
 from core.text.bleu_tokenizers import bleu_tokenizer
 from core.text.phrases import Number, Phrase, marked
 
@@ -69,7 +70,8 @@ def buckets_grid(buckets: Sequence[Bucket], by: str, score: str, names: Sequence
 
 def by_length(lines: Sequence[TranslatedPair]) -> list[Bucket]:
     """Sentences by the number of words of their source; buckets without any are left out."""
-    from sacrebleu.metrics.chrf import CHRF
+    with needs("scores", "chrF"):
+        from sacrebleu.metrics.chrf import CHRF
 
     chrf, grouped = CHRF(), dict[int, list[TranslatedPair]]()
     for line in lines:
@@ -88,7 +90,8 @@ def by_frequency(lines: Sequence[TranslatedPair], language: str = "") -> list[Bu
     A word is right if the reference of the sentence has it, as often as it does. Words that no reference has are in no
     bucket. They are split as BLEU does for the code of the references' language, see `bleu_tokenizer`.
     """
-    from sacrebleu.metrics.bleu import BLEU
+    with needs("scores", "a count of words as BLEU splits them"):
+        from sacrebleu.metrics.bleu import BLEU
 
     tokenizer = BLEU(tokenize=bleu_tokenizer([line.pair.reference for line in lines], language)).tokenizer
     words = [[Counter(str(tokenizer(text)).split()) for text in (line.pair.reference, *line.texts)] for line in lines]

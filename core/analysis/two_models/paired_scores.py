@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from core.files.extras import needs
 from core.text.bleu_tokenizers import bleu_tokenizer
 
 if TYPE_CHECKING:
@@ -60,8 +61,9 @@ def paired_scores(
     Raises:
         ValueError: the lists have different lengths, or none.
     """
-    from sacrebleu.metrics.bleu import BLEU
-    from sacrebleu.metrics.chrf import CHRF
+    with needs("scores", "BLEU and chrF"):
+        from sacrebleu.metrics.bleu import BLEU
+        from sacrebleu.metrics.chrf import CHRF
 
     if not len(first) == len(second) == len(references) or not references:
         raise ValueError(

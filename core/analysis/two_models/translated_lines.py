@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from core.analysis.signs.pair_signs import SignName, pair_signs
 from core.analysis.word_scores.scored_lines import WINDOW
+from core.files.extras import needs
 from core.text.sentences import naming_sentence
 from core.text.text_files import TAB, parse_lines, split_lines
 from core.translator import Translator
@@ -86,7 +87,8 @@ def translate_pairs(
     Raises:
         ValueError: a sentence cannot be translated; the message names its line.
     """
-    from sacrebleu.metrics.chrf import CHRF  # here, as the import takes a third of a second
+    with needs("scores", "chrF"):  # here, as the import takes a third of a second
+        from sacrebleu.metrics.chrf import CHRF
 
     chrf = CHRF()
     for start in range(0, len(pairs), WINDOW):

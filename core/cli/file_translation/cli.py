@@ -21,7 +21,7 @@ from core.cli.file_translation.windows import TranslatedLines, translate_windows
 from core.cli.file_translation.workers import worker_pool
 from core.files.console import show
 from core.files.number_range import NumberRange
-from core.files.shipped_files import installed_version, shipped_checkpoint
+from core.files.shipped_files import shipped_checkpoint
 from core.inference.device import usable_cores
 from core.text.marian_tokenizer import MarianTokenizer
 from core.text.sentences import one_per_line
@@ -35,7 +35,6 @@ UNTRANSLATED = 3  # exit status
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `translate` to a parser."""
-    parser.add_argument("--version", action="version", version=f"headlight {installed_version()}")
     parser.add_argument(
         "--checkpoint", type=Path, default=shipped_checkpoint(), help="the model (default: the shipped en-de)"
     )

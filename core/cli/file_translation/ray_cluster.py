@@ -22,6 +22,7 @@ from core.cli.file_translation.engine import Engine
 from core.cli.file_translation.interrupt import stop_on_signals
 from core.cli.file_translation.lines import LineWindow
 from core.cli.file_translation.windows import TranslatedLines, translate_windows
+from core.files.extras import needs
 from core.translator import Translator
 
 CONNECTION_SECONDS = 10.0
@@ -36,7 +37,8 @@ def translate_on_ray(
     as the cluster's cores allow.
 
     Raises:
-        ValueError: Ray is not installed, or the address is malformed.
+        MissingPackageError: Ray is not installed.
+        ValueError: the address is malformed.
         ConnectionError: there is no cluster at this address.
         ChildProcessError: the cluster failed, after Ray's own retries.
     """
@@ -120,16 +122,15 @@ def require_cluster(address: str) -> None:
     """Check that Ray is installed and that an address answers, within seconds; Ray itself would retry for minutes.
 
     Raises:
-        ValueError: Ray is not installed, or the address is malformed.
+        MissingPackageError: Ray is not installed.
+        ValueError: the address is malformed.
         ConnectionError: there is no cluster at this address; with `auto` Ray itself looks for one.
     """
     if address != "auto":  # for which Ray looks itself, and says if there is none
         _connect(address)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    try:
+    with needs("ray", "--ray"):
         import_module("ray.data")
-    except ImportError as error:
-        raise ValueError(f"--ray needs Ray, which is not installed ({error}): pip install 'ray[data]'") from error
 
 
 def _connect(address: str) -> None:

@@ -1,7 +1,5 @@
 """Where shipped files are: in a repository, and in an installed wheel."""
 
-import json
-from importlib.metadata import PathDistribution
 from pathlib import Path
 
 import pytest
@@ -29,36 +27,14 @@ def test_an_installed_wheel_has_them_in_share(tmp_path: Path, monkeypatch: pytes
     assert shipped_files.shipped_checkpoint("parsing") == folder / "parsing.safetensors"
 
 
-def test_an_installation_without_them_finds_them_where_a_variable_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_installation_finds_them_where_a_variable_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shipped_files, "REPOSITORY", tmp_path / "packages")
     monkeypatch.setattr(shipped_files.sysconfig, "get_path", lambda _: str(tmp_path))
-    (tmp_path / "release" / "checkpoints").mkdir(parents=True)
+    for folder in ("release", shipped_files.SHARE):
+        (tmp_path / folder / "checkpoints").mkdir(parents=True)
+    assert shipped_files.shipped_folder("checkpoints") == tmp_path / shipped_files.SHARE / "checkpoints"
     monkeypatch.setenv("HEADLIGHT_SHARE", str(tmp_path / "release"))
     assert shipped_files.shipped_folder("checkpoints") == tmp_path / "release" / "checkpoints"
-
-
-@pytest.mark.parametrize("scheme", ["file", "https"])
-def test_an_installation_without_them_finds_them_beside_its_wheel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
-) -> None:
-    """As pip records the file that it was given; of an address elsewhere there is no folder."""
-    folder = tmp_path / "a release"
-    (folder / "checkpoints").mkdir(parents=True)
-    record = tmp_path / "headlight_transformer-1.dist-info"
-    record.mkdir()
-    (record / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {shipped_files.DISTRIBUTION}\nVersion: 1\n")
-    url = (folder / "headlight.whl").as_uri().replace("file", scheme, 1)
-    (record / "direct_url.json").write_text(json.dumps({"url": url, "archive_info": {}}))
-    monkeypatch.setattr(shipped_files, "distribution", lambda _: PathDistribution(record))
-    monkeypatch.setattr(shipped_files, "REPOSITORY", tmp_path / "packages")
-    monkeypatch.setattr(shipped_files.sysconfig, "get_path", lambda _: str(tmp_path))
-    shipped_files._installed_wheel.cache_clear()
-    try:
-        found = shipped_files.shipped_folder("checkpoints")
-    finally:
-        shipped_files._installed_wheel.cache_clear()
-    assert found == (folder if scheme == "file" else tmp_path / "packages") / "checkpoints"
-    assert shipped_files.installed_version() == "1"
 
 
 def test_without_any_the_repository_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,5 +77,5 @@ def test_without_the_extra_it_says_what_to_install(translator: Translator, monke
     monkeypatch.setitem(sys.modules, "anywidget", None)
     translation = translator.translate(SOURCE)
     for show in (translation.show, translator.explain(SOURCE, "Hund").show, lambda: translator.show(SOURCE)):
-        with pytest.raises(ImportError, match=r"needs the package anywidget, .* pip install anywidget"):
+        with pytest.raises(ImportError, match=r"needs anywidget, .* extra `notebook`"):
             show()

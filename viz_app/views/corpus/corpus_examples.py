@@ -7,13 +7,14 @@ pointing at a cell its two tokens.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from core.analysis.corpus.shown_examples import MarkedText, ShownExample
 from core.capture import AttentionMap
 from core.drawing.drawing_data import encoded_weights, run_spans, shown_weights
 from viz_app.components.component import component_beside, draw
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import decimal, direction
 from viz_app.drawing.theme import LIGHT, Theme
-from viz_app.views.corpus.figures.corpus_examples import MarkedText, ShownExample
+from viz_app.language import translated
 
 _component = component_beside(__file__)
 
@@ -37,7 +38,7 @@ def examples_payload(
                 "texts": [_text(text) for text in each.texts],
                 "value": decimal(each.value, 2),
                 "share": each.value / largest,
-                "note": each.note,
+                "note": translated(each.note),
                 "map": attention and _map(*attention),
             }
             for each, attention in zip(shown, drawn, strict=True)

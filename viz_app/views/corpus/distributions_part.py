@@ -1,30 +1,19 @@
 """What one head does in all sentences of a corpus: small charts, and the tokens that it attends from and to most."""
 
 from collections.abc import Callable
-from typing import Any
 
 import streamlit as st
 
-from core.analysis.corpus.distributions import (
-    SAMPLE_SIZE,
-    TOKEN_SIDES,
-    TokenMeasure,
-    TokenSide,
-    least_occurrences,
-)
-from core.analysis.corpus.head_charts import HeadChart, sampled_strengths, strongest_weights, weight_by_distance
-from core.analysis.corpus.index import CorpusIndex
+from core.analysis.corpus import head_charts
+from core.analysis.corpus.distributions import SAMPLE_SIZE, TokenMeasure, least_occurrences
 from core.analysis.heads.head import Head
 from core.analysis.recorded_call import Call
-from core.analysis.tokens.words import readable
-from core.text.byte_pieces import resolve_bytes
-from core.translator import Translator
 from viz_app.components.picture import picture
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import bar_column, show_table
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import sentence_case
-from viz_app.language import RefusedError, marked, tr, translated
+from viz_app.language import marked, tr, translated
 from viz_app.session import address, python_code
 from viz_app.session.models import Model
 from viz_app.views.corpus.opened_index import OpenedIndex, index_call
@@ -73,26 +62,26 @@ def weights_and_distances(opened: OpenedIndex, head: Head) -> None:
         tr("**Strongest weight** in each of {count:,} sentences", count=opened.index.facts.num_sentences),
         help=tr(ABOUT_WEIGHTS),
     )
-    _chart("corpus-weights", strongest_weights, opened, head)
+    _chart("corpus-weights", head_charts.strongest_weights, opened, head)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.caption(tr("**Weight by distance**"), help=tr(ABOUT_DISTANCES), width="content")
         diagonal = head.kind == "cross" and address.CORPUS_DIAGONAL.draw(st.toggle, tr("against the diagonal"))
-    _chart("corpus-distances", weight_by_distance, opened, head, *([True] if diagonal else []))
+    _chart("corpus-distances", head_charts.weight_by_distance, opened, head, *([True] if diagonal else []))
 
 
 def strengths(opened: OpenedIndex, head: Head, decile: int) -> None:
     """Draw the strengths of the sample, with a decile marked."""
     count = min(SAMPLE_SIZE, len(opened.index.known_distributions().sentences))
     st.caption(tr("**Strength** in a sample of {count} sentences", count=count), help=tr(ABOUT_STRENGTHS))
-    _chart("corpus-strengths", sampled_strengths, opened, head, decile)
+    _chart("corpus-strengths", head_charts.sampled_strengths, opened, head, decile)
 
 
 def _chart(
-    name: str, function: Callable[..., HeadChart], opened: OpenedIndex, head: Head, *arguments: int | bool
+    name: str, function: Callable[..., head_charts.HeadChart], opened: OpenedIndex, head: Head, *arguments: int | bool
 ) -> None:
     """Draw a chart of a head, with its files."""
     call = Call("chart", function, (index_call(opened), head, *arguments))
-    found: HeadChart = call.run()
+    found: head_charts.HeadChart = call.run()
     picture(found.picture, name)
     title = translated(found.picture.title)
     downloads(name, name, title=title, of_sentence=False, call=lambda: call.returning(found).then("table"))
@@ -105,7 +94,7 @@ def top_tokens(model: Model, opened: OpenedIndex, head: Head) -> None:
         measure = setting_segments(address.CORPUS_TOKENS_BY, tr("By"), names, help=tr(ABOUT_TOKENS))
     least = least_occurrences(opened.index.facts.num_sentences)
     st.caption(tr("Tokens that occur at least {least} times, by the mean of their largest value.", least=least))
-    call = Call("table", tokens_table, (python_code.translator(model), index_call(opened), head, measure))
+    call = Call("table", head_charts.tokens_table, (python_code.translator(model), index_call(opened), head, measure))
     try:
         table = call.run()
     except ValueError as error:
@@ -125,39 +114,3 @@ def top_tokens(model: Model, opened: OpenedIndex, head: Head) -> None:
                 },
             )
     downloads("corpus-tokens", of_sentence=False, call=lambda: call.returning(table))
-
-
-def token_names(translator: Translator, head: Head, side: TokenSide, ids: list[int]) -> list[str]:
-    """Return token ids of one side of a head's attention as they are read.
-
-    Raises:
-        ValueError: The model has no such token.
-    """
-    config = translator.model.config
-    of_source = head.kind == "encoder_self" or (head.kind == "cross" and side == "key")
-    size = config.vocab_size if of_source else config.target_size
-    if ids and max(ids) >= size:
-        raise RefusedError(
-            "the index has the token id {token_id}, the vocabulary {size} tokens: it belongs to another model",
-            token_id=max(ids),
-            size=size,
-        )
-    if not of_source:
-        return [readable(translator.codec.piece(token_id)) for token_id in ids]
-    return [readable(resolve_bytes(translator.tokenizer.pieces([token_id]))[0]) for token_id in ids]
-
-
-def tokens_table(translator: Translator, index: CorpusIndex, head: Head, measure: TokenMeasure) -> dict[str, list[Any]]:
-    """Return the top query and key tokens of a head, with their mean weight or strength.
-
-    Raises:
-        ValueError: As `token_names`, or the index has no distributions.
-    """
-    columns: dict[str, list[Any]] = {"side": [], "rank": [], "token": [], "mean": []}
-    for side in TOKEN_SIDES:
-        found = index.known_distributions().top_tokens(index.rows[head], side, measure)
-        columns["side"] += [side] * len(found)
-        columns["rank"] += range(1, len(found) + 1)
-        columns["token"] += token_names(translator, head, side, [token_id for token_id, _ in found])
-        columns["mean"] += [value for _, value in found]
-    return columns

@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.corpus.behaviours import BEHAVIOURS
-from core.analysis.corpus.head_scores import chosen_heads, scores_table, shown_cards
+from core.analysis.corpus.head_scores import chosen_heads, ranking_table, scores_table, shown_cards
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.recorded_call import Call
@@ -71,7 +71,7 @@ def heads_part(model: Model, opened: OpenedIndex, search: HeadSearch) -> None:
 
 def ranking(opened: OpenedIndex, search: HeadSearch, ranked: list[tuple[ScoreCard, float]]) -> None:
     """Draw the list of heads; a click on one selects it."""
-    table = figures.ranking_table(ranked)
+    table = ranking_table(ranked)
     selectable_table(
         {"name": [figures.head_name(card.head) for card, _ in ranked], **table},
         "corpus-ranking",
@@ -88,7 +88,7 @@ def ranking(opened: OpenedIndex, search: HeadSearch, ranked: list[tuple[ScoreCar
     downloads(
         "corpus-heads",
         of_sentence=False,
-        call=lambda: Call("ranking", figures.ranking_table, (heads,)),
+        call=lambda: Call("ranking", ranking_table, (heads,)),
     )
 
 

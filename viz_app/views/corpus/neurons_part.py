@@ -8,6 +8,7 @@ from core.analysis.corpus.index import NeuronExample
 from core.analysis.corpus.promotion import promoted_by_neuron
 from core.analysis.corpus.recomputation import neuron_activation
 from core.analysis.corpus.recording import Neuron, Stack
+from core.analysis.corpus.shown_examples import NeuronSort, examples_table, index_tokens, neuron_examples, neurons_table
 from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable
 from core.trace import STACK_NAMES
@@ -21,7 +22,6 @@ from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.python_code import translator
 from viz_app.views.corpus import selection
 from viz_app.views.corpus.figures import corpus as figures
-from viz_app.views.corpus.figures.corpus_examples import examples_table, index_tokens, neuron_examples
 from viz_app.views.corpus.opened_index import OpenedIndex, index_call, sentence_tokens
 
 ABOUT_NEURONS = marked("""
@@ -49,7 +49,7 @@ class NeuronSearch:
 
     stack: Stack
     layer: int
-    sort: figures.NeuronSort
+    sort: NeuronSort
     containing: str
 
 
@@ -62,7 +62,7 @@ def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Non
         st.error(sentence_case(str(error)))
         return
     stack, layer, sort, containing = search.stack, search.layer, search.sort, search.containing
-    table = figures.neurons_table(index, stack, layer, tokens, sort, containing)
+    table = neurons_table(index, stack, layer, tokens, sort, containing)
     st.caption(
         tr(
             "**{count:,} neurons** of {total:,}: {stack}, layer {layer}. Tokens are those of their ten strongest "
@@ -116,7 +116,7 @@ def neurons_call(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Cal
     index = index_call(opened)
     tokens = Call("tokens", index_tokens, (translator(model), index))
     arguments = index, search.stack, search.layer, tokens, search.sort, search.containing
-    return Call("neurons", figures.neurons_table, arguments)
+    return Call("neurons", neurons_table, arguments)
 
 
 def boxes(model: Model) -> NeuronSearch:
@@ -125,7 +125,7 @@ def boxes(model: Model) -> NeuronSearch:
     stacks = {"encoder": model.translator.model.encoder, "decoder": model.translator.model.decoder}
     layers = [str(layer + 1) for layer in range(max(len(each.layers) for each in stacks.values()))]
     layer = address.NEURON_LAYER.draw(st.selectbox, tr("Layer"), layers, width=90)
-    sort: figures.NeuronSort = address.NEURON_SORT.draw(
+    sort: NeuronSort = address.NEURON_SORT.draw(
         st.selectbox,
         tr("Sorted"),
         figures.NEURON_SORTS,

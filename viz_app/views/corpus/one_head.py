@@ -7,6 +7,7 @@ from core.analysis.corpus.distributions import DECILES
 from core.analysis.corpus.head_description import with_chances_of
 from core.analysis.corpus.index import HeadExample
 from core.analysis.corpus.recomputation import head_strength
+from core.analysis.corpus.shown_examples import examples_table, head_examples
 from core.analysis.heads.corpus_maps import batch_maps
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
@@ -23,7 +24,6 @@ from viz_app.session.random_weights import random_weights
 from viz_app.views.corpus import selection
 from viz_app.views.corpus.distributions_part import needs_distributions, strengths, top_tokens, weights_and_distances
 from viz_app.views.corpus.figures import corpus as figures
-from viz_app.views.corpus.figures.corpus_examples import examples_table, head_examples
 from viz_app.views.corpus.opened_index import OpenedIndex, index_call
 
 ABOUT_EXAMPLES = marked("""

@@ -11,6 +11,7 @@ from core.analysis.corpus.cli import translations_of
 from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index import CorpusFacts, CorpusIndex
 from core.analysis.corpus.index_file import SUFFIX, CorpusIndexError, index_beside, load_index, parse_index
+from core.analysis.corpus.shown_examples import Tokens, index_tokens
 from core.analysis.recorded_call import Call
 from core.text.text_files import parse_lines
 from viz_app.language import marked, tr
@@ -22,8 +23,6 @@ from viz_app.session.models import MODEL_HASH, Model, ModelError
 from viz_app.session.python_code import SAVED, given_path
 from viz_app.session.state import MayHoldModel, session_object
 from viz_app.session.uploaded_text import check_number, decoded
-from viz_app.views.corpus.figures.corpus import Tokens
-from viz_app.views.corpus.figures.corpus_examples import index_tokens
 
 MAX_LINES = 2_000
 MAX_BYTES = 2**20  # of an uploaded text

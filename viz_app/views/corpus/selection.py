@@ -9,6 +9,7 @@ import streamlit as st
 from core.analysis.corpus.head_scores import Range
 from core.analysis.corpus.index import CorpusIndex, HeadExample, IndexedSentence, NeuronExample
 from core.analysis.corpus.recording import Neuron
+from core.analysis.corpus.shown_examples import ShownExample, sides
 from core.analysis.tokens.words import word_groups
 from core.trace import STACKS, Head, Stack
 from viz_app.components.sentence_bar import Side, WordSelection
@@ -20,7 +21,6 @@ from viz_app.session.models import Model
 from viz_app.session.state import lead_to
 from viz_app.views.corpus.corpus_examples import ShownMap, corpus_examples
 from viz_app.views.corpus.figures.corpus import AXIS_NAMES
-from viz_app.views.corpus.figures.corpus_examples import ShownExample, sides
 
 HEAD, NEURON, RANGE = address.CORPUS_HEAD, address.CORPUS_NEURON, address.CORPUS_RANGE
 TOLERANCE = 1e-3  # of the value of an example, as a share of it

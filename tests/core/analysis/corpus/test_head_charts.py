@@ -1,11 +1,16 @@
 """Charts of one head over all sentences, compared with the index."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
-from core.analysis.corpus.distributions import DISTANCES
-from core.analysis.corpus.head_charts import sampled_strengths, strongest_weights, weight_by_distance
+from core.analysis.corpus.distributions import DISTANCES, TOKEN_SIDES, TokenMeasure
+from core.analysis.corpus.head_charts import sampled_strengths, strongest_weights, tokens_table, weight_by_distance
 from core.analysis.corpus.index import CorpusIndex
+from core.analysis.tokens.words import readable
 from core.trace import Head
+from core.translator import Translator
 
 CROSS, DECODER = Head("cross", 1, 2), Head("decoder_self", 0, 1)
 
@@ -40,3 +45,32 @@ def test_the_bars_of_a_decile_are_among_those_of_all(index: CorpusIndex) -> None
         examples = [each for decile in range(1, 11) for each in index.decile_examples(CROSS, decile)]
         (example,) = [each for each in examples if each.sentence.line == line]
         assert (example.query, example.key, example.strength) == (query, key, strength)
+
+
+@pytest.mark.parametrize("measure", ["weight", "strength"])
+def test_top_tokens_are_named_as_in_their_sentences(
+    translator: Translator, index: CorpusIndex, measure: TokenMeasure
+) -> None:
+    for head in (CROSS, DECODER, Head("encoder_self", 1, 0)):
+        table = tokens_table(translator, index, head, measure)
+        names = {
+            side: {name for name, each in zip(table["token"], table["side"], strict=True) if each == side}
+            for side in TOKEN_SIDES
+        }
+        known: dict[str, set[str]] = {"query": set(), "key": set()}
+        for sentence in index.sentences:
+            (attention, *_) = translator.explain(sentence.source, sentence.target).maps[head.kind]
+            known["query"] |= {*map(readable, attention.row_tokens if head.kind == "cross" else attention.query_tokens)}
+            known["key"] |= {*map(readable, attention.key_tokens)}
+        assert names["query"] <= known["query"]
+        assert names["key"] <= known["key"]
+        assert [rank for rank, side in zip(table["rank"], table["side"], strict=True) if side == "key"] == list(
+            range(1, 21)
+        )
+
+
+def test_tokens_of_another_vocabulary_are_refused(translator: Translator, index: CorpusIndex) -> None:
+    table = index.known_distributions()
+    other = replace(index, distributions=replace(table, token_ids=np.full_like(table.token_ids, 10**6)))
+    with pytest.raises(ValueError, match=r"the index has the token id 1,000,000, the vocabulary \d+ tokens: it belong"):
+        tokens_table(translator, other, CROSS, "weight")

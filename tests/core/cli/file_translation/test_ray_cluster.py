@@ -16,7 +16,7 @@ from core.cli.file_translation import lines
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("auto", "--ray needs Ray, which is not installed"),
+        ("auto", "--ray needs ray, which is not installed"),
         ("cluster", "--ray (cluster) must be HOST:PORT, with a port from 1 to 65535, or auto"),
         ("localhost:", "--ray (localhost:) must be HOST:PORT, with a port from 1 to 65535, or auto"),
         ("localhost:1", "there is no Ray cluster at localhost:1 ([Errno 111] Connection refused): start one with"),

@@ -8,6 +8,7 @@ import pytest
 
 from core.analysis.corpus.index import CorpusIndex
 from core.analysis.corpus.index_file import save_index
+from core.analysis.corpus.shown_examples import head_examples
 from core.analysis.heads.corpus_maps import batch_maps
 from core.analysis.heads.head import Head
 from core.analysis.heads.word_pair import PairOptions, pair_heads
@@ -16,7 +17,6 @@ from tests.viz_app.pages import Start, healthy, opened, reading
 from tests.viz_app.views.corpus.conftest import pictures, texts
 from viz_app.views.corpus import one_head
 from viz_app.views.corpus.corpus_examples import examples_payload
-from viz_app.views.corpus.figures.corpus_examples import head_examples
 
 HEAD = Head("cross", 1, 2)
 ADDRESS = {"corpus_head": str(HEAD), "text": "A dog runs.", "beam_size": "1"}

@@ -13,6 +13,7 @@ from core.analysis.corpus.behaviours import ranked
 from core.analysis.corpus.index import CorpusIndex, NeuronExample
 from core.analysis.corpus.index_file import index_bytes, load_index, save_index
 from core.analysis.corpus.recording import Neuron
+from core.analysis.corpus.shown_examples import ShownExample
 from core.analysis.heads.head import Head
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from tests.viz_app.views.corpus.conftest import texts
@@ -20,7 +21,6 @@ from viz_app.controls.job_control import TURN
 from viz_app.session.chosen_heads import heads_widget
 from viz_app.session.readings import Current, SelectedWords
 from viz_app.views.corpus import opened_index, selection
-from viz_app.views.corpus.figures.corpus_examples import ShownExample
 from viz_app.views.corpus.opened_index import OwnIndex
 
 SENTENCES = "A dog runs.\tEin Hund.\nWhere is the sea?\tWo ist das Meer?\nThe old house, and the red ball.\tDas Haus."

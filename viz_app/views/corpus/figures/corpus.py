@@ -1,24 +1,19 @@
 """Heads and neurons of a corpus index as tables, and heads as parallel coordinates."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
 from core.analysis.corpus.behaviours import BEHAVIOURS
 from core.analysis.corpus.head_scores import STRENGTH, Ranges, head_scores, within
 from core.analysis.corpus.index import CorpusIndex
-from core.analysis.corpus.recording import Neuron, Stack
+from core.analysis.corpus.shown_examples import NeuronSort
 from core.analysis.heads.head import Head
-from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.tokens.words import JOINT, readable
 from core.capture import KINDS
-from core.text.byte_pieces import is_special
 from viz_app.drawing.head_names import KIND_NAMES
 from viz_app.drawing.head_names import head_title as head_name
-from viz_app.drawing.scorecard_text import head_does, offset_name
 from viz_app.drawing.theme import Theme
-from viz_app.language import joined, localized, marked, tr
+from viz_app.language import localized, marked, tr
 
 AXIS_NAMES = {
     "previous": marked("previous token"),
@@ -51,23 +46,11 @@ PLACE_NAMES = {
     "copies": marked("a token it copies"),
     "translates": marked("a token it translates"),
 }
-NeuronSort = Literal["tokens", "highest", "rare"]
 NEURON_SORTS: dict[NeuronSort, str] = {
     "tokens": marked("Same word in most examples"),
     "highest": marked("Highest activation"),
     "rare": marked("Active for the fewest tokens"),
 }
-TOP_TOKENS = 4  # of a neuron, in the table
-
-
-def ranking_table(ranked: Sequence[tuple[ScoreCard, float]]) -> dict[str, list[Any]]:
-    """Return a row for each head, counted from 0."""
-    return {
-        "score": [score for _, score in ranked],
-        "does": [head_does(card) if head_labels(card) else "" for card, _ in ranked],
-        "distance": [offset_name(card) for card, _ in ranked],
-        **{name: [getattr(card.head, name) for card, _ in ranked] for name in Head._fields},
-    }
 
 
 def head_coordinates(
@@ -107,47 +90,6 @@ def _axis(key: str, values: Sequence[float]) -> dict[str, Any]:
         return {**axis, "text": text, "low": 0.0, "high": max(values, default=1.0) or 1.0}
     low = min(0.0, *values)  # 1 minus an error rate may be below 0
     return {**axis, "text": tr(BEHAVIOURS[key].text), "low": low, "high": max(1.0, *values)}
-
-
-# --- neurons --------------------------------------------------------------------------------------------------------
-
-Tokens = Mapping[Stack, Sequence[Sequence[str]]]  # of each sentence of an index, by the stack that reads them
-
-
-def neuron_tokens(index: CorpusIndex, neuron: Neuron, tokens: Tokens) -> Counter[str]:
-    """Return the tokens of a neuron's examples, as they are read, with their number."""
-    table, at = index.neurons[neuron.stack], (neuron.layer, neuron.neuron)
-    columns = table.activations[at].tolist(), table.sentences[at].tolist(), table.positions[at].tolist()
-    counts: Counter[str] = Counter()
-    for activation, sentence, position in zip(*columns, strict=True):
-        if activation:
-            counts[readable(tokens[neuron.stack][int(sentence)][int(position)]).removeprefix(JOINT)] += 1
-    return counts
-
-
-def neurons_table(
-    index: CorpusIndex, stack: Stack, layer: int, tokens: Tokens, sort: NeuronSort = "tokens", containing: str = ""
-) -> dict[str, list[Any]]:
-    """Return a row for each neuron of a layer, counted from 0, but for neurons that are never active.
-
-    With `containing`, only neurons with examples whose token has this in it, whatever its case, the most first.
-    """
-    table, found = index.neurons[stack], list[tuple[tuple[float, ...], dict[str, Any]]]()
-    wanted = containing.strip().casefold()
-    numbers = zip(table.activations[layer, :, 0].tolist(), table.active[layer].tolist(), strict=True)
-    for neuron, (highest, active) in enumerate(numbers):
-        counts = neuron_tokens(index, Neuron(stack, layer, neuron), tokens) if highest > 0 else Counter[str]()
-        hits = sum(count for token, count in counts.items() if wanted in token.casefold())
-        if not hits:
-            continue
-        most = counts.most_common(TOP_TOKENS)
-        same = max((count for token, count in most if not is_special(token)), default=0)
-        shown = joined(f"{token} \u00d7{count}" if count > 1 else token for token, count in most)
-        place = {"tokens": (-same, -highest), "highest": (-highest,), "rare": (active, -highest)}[sort]
-        row = {"same": same, "highest": highest, "active": active, "tokens": shown}
-        found.append(((-hits if wanted else 0, *place), row | Neuron(stack, layer, neuron)._asdict()))
-    rows = [row for _, row in sorted(found, key=lambda each: each[0])]
-    return {name: [row[name] for row in rows] for name in ("same", "highest", "active", "tokens", *Neuron._fields)}
 
 
 def quantile_text(quantiles: Sequence[float], unit: str) -> str:

@@ -22,7 +22,7 @@ from viz_app.controls.toolbar import method_box
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import plain
-from viz_app.language import marked, tr, tr_lower, translated_all
+from viz_app.language import marked, tr, tr_lower
 from viz_app.session import address, python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES, METHOD_TEXTS, PER_LAYER
 from viz_app.session.gradient_output import ABOUT, Output, file_part, output_text
@@ -81,8 +81,7 @@ def page(reading: readings.Reading, tokens: TokenView, boxes: DeltaGenerator) ->
             joint_attention_map(joint, name, page_theme(), on_cell=cells.click, **options)
             cells.show(lambda cell: cell.head[1:] == (layer, head))
     else:
-        table = joint.table()
-        show_table({**table, "key": translated_all(table["key"])}, height=560)
+        show_table(joint.table(), height=560)
     downloads(
         file_name(layer, head, method) + file_part(output),
         "joint_map" if view == "Map" else None,

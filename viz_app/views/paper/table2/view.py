@@ -1,8 +1,8 @@
 """Table 2 of the paper, scores and costs of training, with the shipped models below."""
 
-import pandas as pd
 import streamlit as st
 
+from core.analysis.declaration import Columns
 from core.analysis.recorded_call import Call
 from core.analysis.table_2 import training_costs
 from viz_app.controls.downloads import downloads
@@ -19,7 +19,7 @@ processors of the shipped models sustain was not measured, so they have no estim
 
 
 @st.cache_data(show_spinner=False)
-def table() -> pd.DataFrame:
+def table() -> Columns:
     """Make the table; all visitors share it."""
     return training_costs()
 

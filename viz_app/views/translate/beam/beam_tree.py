@@ -8,8 +8,8 @@ from core.drawing.drawing_data import Span, label_spans, run_spans, spoken
 from core.text.byte_pieces import BytePiece, is_special
 from core.text.tokenizer import SPACE_MARK
 from viz_app.components.component import component_beside, draw
-from viz_app.drawing.beam_table import node_reason, stop_reason
 from viz_app.drawing.display_text import direction
+from viz_app.language import translated
 
 _component = component_beside(__file__)
 
@@ -39,7 +39,7 @@ def tree_payload(tree: BeamTree, selected: BeamNode | None = None, end: BeamNode
                     "until": node.alive_until,
                     "best": node.token_ids in best,
                     "forced": node.position <= tree.num_forced,
-                    "reason": reasons.setdefault(node_reason(node, tree), len(reasons)),
+                    "reason": reasons.setdefault(translated(tree.reason(node)), len(reasons)),
                 }
                 for node in nodes
             ]
@@ -47,7 +47,7 @@ def tree_payload(tree: BeamTree, selected: BeamNode | None = None, end: BeamNode
         ],
         "start": label_spans(tree.start),
         "reasons": list(reasons),
-        "stop": stop_reason(tree),
+        "stop": translated(tree.stop_reason()),
         "direction": direction(
             next((node.text for nodes in reversed(tree.steps) for node in nodes if node.token_ids in best), "")
         ),

@@ -3,15 +3,12 @@
 from dataclasses import dataclass
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from core.analysis.beam_tree import BeamNode, BeamTree
-from core.analysis.recorded_call import Call
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import number_column, show_table
 from viz_app.controls.widgets import setting_segments
-from viz_app.drawing.beam_table import beam_table
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.language import marked, tr, tr_count
 from viz_app.page_list import script_of
@@ -105,10 +102,10 @@ def cut_button(reading: readings.Reading, tree: BeamTree, selected: BeamNode | N
     )
 
 
-def numbers(candidates: pd.DataFrame) -> None:
+def numbers(tree: BeamTree) -> None:
     """Draw the table behind the picture."""
     show_table(
-        candidates,
+        tree.table(),
         height=560,
         column_config={
             "position": st.column_config.NumberColumn(tr("Position"), width=70),
@@ -146,16 +143,15 @@ def page(reading: readings.Reading) -> None:
             script_of("heads"), label=tr("See its attention"), icon=":material/arrow_forward:", width="content"
         )
     search_note(reading, tree)
-    candidates = beam_table(tree)
     if view == TREE:
         picture(reading, tree, selected)
     else:
-        numbers(candidates)
+        numbers(tree)
     downloads(
         "beam",
         "beam_tree" if view == TREE else None,
         title=tr("Beam search, beam size {size}", size=reading.search.beam_size),
-        call=lambda: Call("table", beam_table, (recorded,)),
+        call=lambda: recorded.then("table"),
     )
 
 

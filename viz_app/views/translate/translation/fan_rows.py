@@ -4,14 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from operator import eq
-from typing import TYPE_CHECKING
 
 from core.analysis.sample_fan import SampleFan
 from core.results import ScoredText
 from viz_app.drawing.ablation import words_of
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

@@ -5,35 +5,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from core import Explanation, ScoredText
+from core import ScoredText
 from core.analysis.tokens.edited_target import align_targets
 from core.analysis.tokens.words import readable
 from viz_app.drawing.ablation import difference, marked_runs, words_of
-from viz_app.drawing.display_text import decimal, isolated
-from viz_app.language import joined, localized, tr, tr_count
+from viz_app.drawing.display_text import decimal
+from viz_app.language import localized, tr, tr_count
 
-NEGLIGIBLE = math.log(0.005)  # reads as 0.00
 SEEN = 10  # words that a row of the n-best list surely shows
 BEFORE = 4  # words that are kept before a difference further on
-
-
-def token_table(explanation: Explanation) -> dict[str, list[Any]]:
-    """Return a row for each position, from 1: the predicted token, its probability, and its alternatives."""
-    runners_up = [
-        joined(
-            f"{isolated(readable(token))} {localized(math.exp(log_prob), '.2f')}"
-            for token, log_prob in alternatives
-            if token != predicted and log_prob > NEGLIGIBLE
-        )
-        for predicted, alternatives in zip(explanation.predicted_tokens, explanation.alternatives, strict=True)
-    ]
-    return {
-        "position": list(range(1, len(explanation.predicted_tokens) + 1)),
-        "token": [readable(token) for token in explanation.predicted_tokens],
-        "log_prob": list(explanation.log_probs),
-        "probability": [math.exp(log_prob) for log_prob in explanation.log_probs],
-        "others": runners_up,
-    }
 
 
 def _clamped(text: str, written: str) -> str:

@@ -4,12 +4,15 @@ import streamlit as st
 
 from core.analysis.alignment.first_head import head_links
 from core.analysis.recorded_call import Call
+from core.analysis.tokens.token_table import token_table
+from core.analysis.tokens.words import readable
 from core.analysis.weight_tables import lines_table
 from viz_app.components.attention_lines import attention_lines, lines_payload
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import bar_column, number_column, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing import ablation as words
+from viz_app.drawing.display_text import isolated
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
 from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr
@@ -76,7 +79,7 @@ def translation(reading: readings.Reading) -> None:
         "translation",
         "token_steps",
         title=tr("Probability of each token"),
-        call=lambda: Call("steps", hypothesis_tables.token_table, (python_code.explanation(reading),)),
+        call=lambda: Call("steps", token_table, (python_code.explanation(reading),)),
     )
     sign_line(reading)
     st.markdown(tr("**Translations**, best first"), help=tr(ABOUT_SCORES))
@@ -130,7 +133,7 @@ def comparison(reading: readings.Reading) -> None:
 def token_numbers(reading: readings.Reading) -> None:
     """Draw a table with a row for each token."""
     show_table(
-        hypothesis_tables.token_table(reading.explain()),
+        token_table(reading.explain(), lambda token: isolated(readable(token))),
         column_config={
             "position": st.column_config.NumberColumn("#", width=40),
             "token": st.column_config.TextColumn(tr("Token"), width="small"),

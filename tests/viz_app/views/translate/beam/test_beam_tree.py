@@ -5,7 +5,6 @@ import pytest
 
 from core.analysis.beam_tree import BeamNode, BeamTree
 from core.decoding import Hypothesis, SearchOptions
-from viz_app.drawing.beam_table import node_reason, stop_reason
 from viz_app.views.translate.beam.beam_tree import clicked_node, tree_payload
 
 
@@ -51,22 +50,21 @@ def test_payload(tree: BeamTree) -> None:
 
 def test_every_fate_has_its_reason(tree: BeamTree) -> None:
     (first, early, other), (end, last) = tree.steps
-    assert node_reason(first, tree) == "Continued: a later hypothesis grew from it."
-    assert node_reason(early, tree) == "Pruned: a finished hypothesis counts only among the first 1 candidates."
-    assert node_reason(other, tree) == "Pruned: another candidate ranks above it."
-    assert node_reason(end, tree) == "Finished: number 1 of 1 by score."
-    assert node_reason(last, tree) == "Still live when the search stopped."
+    assert tree.reason(first) == "Continued: a later hypothesis grew from it."
+    assert tree.reason(early) == "Pruned: a finished hypothesis counts only among the first 1 candidates."
+    assert tree.reason(other) == "Pruned: others that do not end, as many as the beam is wide (1), rank above it."
+    assert tree.reason(end) == "Finished: number 1 of 1 by score."
+    assert tree.reason(last) == "Still live when the search stopped."
     left = node(1, 0, None, "a", (5,), "live", 1)
-    assert node_reason(left, tree) == "Continued until position 1; at 2 no continuation ranked within the beam."
+    assert tree.reason(left) == "Continued until position 1; at 2 no continuation ranked within the beam."
 
 
 def test_every_stop_has_its_reason(tree: BeamTree) -> None:
-    assert "as many hypotheses have finished (1) as the beam is wide" in stop_reason(tree)
-    assert "2 tokens are the limit" in stop_reason(BeamTree(tree.steps, "limit", tree.options, tree.best, ()))
-    assert "can still score above \u22121.60, the score of the best finished" in stop_reason(
-        BeamTree(tree.steps, "cannot_win", tree.options, tree.best, tree.finished)
-    )
-    assert "no live hypothesis is left" in stop_reason(BeamTree(tree.steps, "cannot_win", tree.options, tree.best, ()))
+    assert "as many hypotheses have finished (1) as the beam is wide" in tree.stop_reason()
+    assert "2 tokens are the limit" in replace(tree, stop="limit").stop_reason()
+    best = replace(tree, stop="cannot_win")
+    assert "can still score above -1.60, the score of number 1 of the finished" in best.stop_reason()
+    assert "no live hypothesis is left" in replace(best, finished=()).stop_reason()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from core import Explanation, ScoredText
+from core import ScoredText
 from viz_app.views.translate.translation import figures as hypothesis_tables
 
 HOSTILE = '"><script>alert(1)</script>&amp;'
@@ -33,23 +33,6 @@ def test_the_chosen_hypothesis_is_marked_and_an_empty_one_named() -> None:
     assert markup.count("class=chosen") == 1
     assert visible(markup.split("class=chosen")[1]).startswith(">2empty\u22123.00\u22123.001")
     assert "1Ja.\u22121.25\u22121.502" in visible(markup)
-
-
-def test_the_table_names_what_else_was_likely() -> None:
-    explanation = Explanation(
-        source="a",
-        target="b",
-        source_tokens=("\u2581a", "</s>"),
-        fed_tokens=("<s>", "\u2581b"),
-        predicted_tokens=("\u2581b", "</s>"),
-        log_probs=(-0.5, -1.0),
-        alternatives=((("\u2581b", -0.5), ("\u2581c", -1.0)), (("x", -0.25), ("</s>", -1.0))),
-        maps={},
-    )
-    table = hypothesis_tables.token_table(explanation)
-    assert table["token"] == ["b", "</s>"]
-    assert table["others"] == ["c 0.37", "\u00b7x 0.78"]
-    assert table["position"] == [1, 2]
 
 
 def scored(text: str, log_probs: list[float], penalty: float = 0.0, finished: bool = True) -> ScoredText:

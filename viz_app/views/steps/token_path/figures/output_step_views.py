@@ -3,10 +3,9 @@
 import math
 from collections.abc import Callable, Sequence
 
-from core.analysis.beam_tree import BeamTree
+from core.analysis.beam_tree import FATES, BeamTree
 from core.analysis.token_path.steps import OutputSteps, TokenPath
 from core.analysis.tokens.words import readable
-from viz_app.drawing.beam_table import FATES
 from viz_app.drawing.display_text import decimal
 from viz_app.language import marked, tr
 from viz_app.views.steps.figures.step_views import Block, NumberColumn, StepView, VectorRow, named, token_rows

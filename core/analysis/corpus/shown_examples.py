@@ -1,18 +1,22 @@
-"""Examples of heads and neurons as sentences with marked tokens."""
+"""Examples of heads and neurons as sentences with marked tokens, and neurons with the tokens of theirs."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from core.analysis.corpus.index import CorpusIndex, HeadExample, IndexedSentence, NeuronExample
 from core.analysis.corpus.recording import Neuron, Stack
 from core.analysis.heads.head import Head
-from core.analysis.tokens.words import readable
+from core.analysis.tokens.words import JOINT, readable
 from core.text.byte_pieces import is_special
+from core.text.phrases import Phrase, listed, marked
 from core.text.tokenizer import SPACE_MARK
 from core.translator import Translator
-from viz_app.language import RefusedError, tr
 
+TOP_TOKENS = 4  # of a neuron, in the table
+NeuronSort = Literal["tokens", "highest", "rare"]
+Tokens = Mapping[Stack, Sequence[Sequence[str]]]  # of each sentence of an index, by the stack that reads them
 Mark = Literal["", "query", "key", "both"]
 
 
@@ -66,7 +70,7 @@ class ShownExample:
         """The prediction in words; "" if it has a mark."""
         if self.predicted in ("", self.query):
             return ""
-        return tr("predicts {token}", token=readable(self.predicted))
+        return Phrase("predicts {token}", token=readable(self.predicted))
 
 
 def sides(translator: Translator, sentence: IndexedSentence) -> tuple[tuple[str, ...], ...]:
@@ -77,11 +81,9 @@ def sides(translator: Translator, sentence: IndexedSentence) -> tuple[tuple[str,
     """
     source, fed, predicted = translator.token_ids(sentence.source, sentence.target)
     if len(source) != sentence.source_length:
-        raise RefusedError(
-            "the sentence of line {line} has {count} tokens, the index {expected}: it belongs to another model",
-            line=sentence.line,
-            count=len(source),
-            expected=sentence.source_length,
+        raise ValueError(
+            f"the sentence of line {sentence.line} has {len(source)} tokens, the index {sentence.source_length}: it "
+            "belongs to another model"
         )
     return translator.codec.source_pieces(source), translator.codec.fed_pieces(fed), translator.codec.pieces(predicted)
 
@@ -164,3 +166,39 @@ def _marked(tokens: Sequence[str], query: int = -1, key: int = -1, axis: Mark = 
     if key >= 0:
         marks[key] = "both" if key == query else "key"
     return MarkedText(tokens=tokens, marks=marks, axis=axis)
+
+
+def neuron_tokens(index: CorpusIndex, neuron: Neuron, tokens: Tokens) -> Counter[str]:
+    """Return the tokens of a neuron's examples, as they are read, with their number."""
+    table, at = index.neurons[neuron.stack], (neuron.layer, neuron.neuron)
+    columns = table.activations[at].tolist(), table.sentences[at].tolist(), table.positions[at].tolist()
+    counts: Counter[str] = Counter()
+    for activation, sentence, position in zip(*columns, strict=True):
+        if activation:
+            counts[readable(tokens[neuron.stack][int(sentence)][int(position)]).removeprefix(JOINT)] += 1
+    return counts
+
+
+def neurons_table(
+    index: CorpusIndex, stack: Stack, layer: int, tokens: Tokens, sort: NeuronSort = "tokens", containing: str = ""
+) -> dict[str, list[Any]]:
+    """Return a row for each neuron of a layer, counted from 0, but for neurons that are never active.
+
+    With `containing`, only neurons with examples whose token has this in it, whatever its case, the most first.
+    """
+    table, found = index.neurons[stack], list[tuple[tuple[float, ...], dict[str, Any]]]()
+    wanted = containing.strip().casefold()
+    numbers = zip(table.activations[layer, :, 0].tolist(), table.active[layer].tolist(), strict=True)
+    for neuron, (highest, active) in enumerate(numbers):
+        counts = neuron_tokens(index, Neuron(stack, layer, neuron), tokens) if highest > 0 else Counter[str]()
+        hits = sum(count for token, count in counts.items() if wanted in token.casefold())
+        if not hits:
+            continue
+        most = counts.most_common(TOP_TOKENS)
+        same = max((count for token, count in most if not is_special(token)), default=0)
+        counted = [f"{token} \u00d7{count}" if count > 1 else token for token, count in most]
+        place = {"tokens": (-same, -highest), "highest": (-highest,), "rare": (active, -highest)}[sort]
+        row = {"same": same, "highest": highest, "active": active, "tokens": listed(counted, marked("{first}; {rest}"))}
+        found.append(((-hits if wanted else 0, *place), row | Neuron(stack, layer, neuron)._asdict()))
+    rows = [row for _, row in sorted(found, key=lambda each: each[0])]
+    return {name: [row[name] for row in rows] for name in ("same", "highest", "active", "tokens", *Neuron._fields)}
