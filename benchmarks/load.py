@@ -84,7 +84,7 @@ class Load:
                 if time.monotonic() > self._end:
                     return
                 try:
-                    session.run(tour="off", text=" ".join([sentence(number, step // len(HEAVY))] * 4), **settings)
+                    session.run(text=" ".join([sentence(number, step // len(HEAVY))] * 4), **settings)
                 except Exception as error:  # every error counts
                     with self._lock:
                         self.errors.append(f"heavy visitor {number}, {settings}: {error!r}")
@@ -92,7 +92,7 @@ class Load:
 
     def _measure(self, session: Session, name: str, text: str, settings: dict[str, str]) -> None:
         started = time.perf_counter()
-        session.run(tour="off", text=text, **settings)
+        session.run(text=text, **settings)
         seconds = time.perf_counter() - started
         shown = session.words()
         assert isinstance(shown, dict)

@@ -70,7 +70,7 @@ def main() -> None:
         page = browser.new_page(
             viewport={"width": SIZE[0], "height": SIZE[1]}, color_scheme="light", reduced_motion="reduce"
         )
-        page.goto(f"{address}/heads?tour=off&text={FIRST}")
+        page.goto(f"{address}/heads?text={FIRST}")
         wait_until_still(page)
         page.evaluate(POINTER)
         film = Film(page)

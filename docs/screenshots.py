@@ -61,7 +61,6 @@ def take(browser: Browser, address: str, name: str, arguments: argparse.Namespac
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme, device_scale_factor=scale)
     query = urlencode(
         [
-            ("tour", "off"),
             ("text", arguments.text),
             *(TRAINED | SHOWN).get(name, {}).items(),
             *(setting.split("=", 1) for setting in arguments.setting),

@@ -1,4 +1,4 @@
-"""The frame of every page: tour, navigation, checkpoint, and sentence."""
+"""The frame of every page: navigation, checkpoint, and sentence."""
 
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from viz_app.frame import (
     sentence_input,
     settings_menu,
     sidebar,
-    tour,
     wrong_task,
 )
 from viz_app.frame.question_line import question_line
@@ -23,7 +22,7 @@ from viz_app.frame.source_note import source_note
 from viz_app.language import tr
 from viz_app.page_list import VIEWS, View
 from viz_app.session import analysis_fields, fields, permalink, readings, shown_slide, source_doubts
-from viz_app.session.address import HYPOTHESIS, TOUR, WORD
+from viz_app.session.address import HYPOTHESIS, WORD
 from viz_app.session.models import Model
 from viz_app.session.open_models import OpenModels
 from viz_app.session.readings import Current, Reading
@@ -69,35 +68,15 @@ with st.sidebar:
     beside = st.container(key="model-sketch")
 page_menu.view_row(scripts, view)
 
-# The sentence box must not move when the tour goes: the browser would put it in its new place before it removed the old
-# one, and with that forget that the box writes to the address.
-tour_state = session_object(tour.TourState)
-TOUR.take()
-with st.container():
-    if tour_state.step is not None:
-        tour.draw(scripts, script)
-if tour_state.step is None:
-    TOUR.put(tour.OFF)
-
 # Draw the parts without a model first: just after the app has started, the model takes seconds to load.
 bar = sentence_input.sentence_bar()
 sentence_input.hide(not view.has_sentence, session_object(OpenModels).has_attention_only)
 model = sidebar.checkpoint_box(top)
 with top:
     sidebar.language_box()
-if tour_state.step is None:
-    st.sidebar.button(
-        tr("Take the tour"),
-        on_click=tour_state.go,
-        args=(0,),
-        type="tertiary",
-        icon=":material/explore:",
-        key="tour_again",
-    )
 from viz_app.components.frame_script import frame_script  # noqa: E402 -- imports core: the model is loaded by now
 
-step = tour.lead(scripts, script) if tour_state.step is not None else None
-frame_script("" if view == VIEWS[0] else view.name, page_menu.link_names(view), step, tour_state.leave)
+frame_script("" if view == VIEWS[0] else view.name, page_menu.link_names(view))
 missing = session_object(OpenModels).missing
 if model is not None and missing is not None:
     session_object(Current).model, session_object(Current).reading = model, None

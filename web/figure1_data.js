@@ -1,21 +1,21 @@
 // @ts-check
 // An explanation as data of Figure 1; `figure1_data` in core/drawing/figure1.py, in the browser.
 
-/** @import { Figure1Data, Figure1Word } from "../core/drawing/types" */
+/** @import { Figure1Data, Figure1Word, Kind } from "../core/drawing/types" */
 /** @import { Explanation } from "./translator.js" */
-/** @import { HeadWeights } from "./transformer.js" */
 
 import { isSpecial, labels } from "./labels.js";
 
-const [STEPS, MASKED, MAX_CELL] = [254, 255, 48]; // as there
-
-/** @param {Explanation} explanation @returns {Omit<Figure1Data, "model" | "code" | "scale">} */
-export function figure1Data({ source, fed, predicted, alternatives, weights }) {
-  const maps = (/** @type {HeadWeights[]} */ layers, /** @type {number} */ numKeys) => ({
-    rows: Math.min(layers[0][0].length, MAX_CELL),
-    columns: Math.min(numKeys, MAX_CELL),
-    layers: layers.map((heads) => encodedMap(heads, numKeys)),
-  });
+/**
+ * @param {Explanation} explanation
+ * @param {Record<Kind, { query: unknown[], key: unknown[], weights: string[][] }>} kinds With the weights of all heads.
+ * @returns {Omit<Figure1Data, "model" | "code" | "scale">}
+ */
+export function figure1Data({ source, fed, predicted, alternatives }, kinds) {
+  const maps = (/** @type {Kind} */ kind) => {
+    const { query, key, weights } = kinds[kind];
+    return { rows: query.length, columns: key.length, layers: weights };
+  };
   return {
     source: words(source),
     fed: words(fed),
@@ -28,11 +28,7 @@ export function figure1Data({ source, fed, predicted, alternatives, weights }) {
         predicted: token === predicted[position],
       })),
     ),
-    maps: {
-      encoder_self: maps(weights.encoder_self, source.length),
-      decoder_self: maps(weights.decoder_self, fed.length),
-      cross: maps(weights.cross, source.length),
-    },
+    maps: { encoder_self: maps("encoder_self"), decoder_self: maps("decoder_self"), cross: maps("cross") },
   };
 }
 
@@ -43,22 +39,4 @@ function words(tokens) {
     name: spans.map(([text]) => text).join(""),
     glued: position > 0 && !tokens[position].startsWith("\u2581") && !isSpecial(tokens[position]),
   }));
-}
-
-/** @param {HeadWeights} heads @param {number} numKeys */
-function encodedMap(heads, numKeys) {
-  const rows = Math.min(heads[0].length, MAX_CELL);
-  const columns = Math.min(numKeys, MAX_CELL);
-  const bytes = new Uint8Array(heads.length * rows * columns).fill(MASKED);
-  heads.forEach((queries, head) =>
-    queries.forEach((row, query) =>
-      row.forEach((weight, key) => {
-        const [up, across] = [Math.floor((query * rows) / queries.length), Math.floor((key * columns) / numKeys)];
-        const place = (head * rows + up) * columns + across;
-        const step = Math.round(weight * STEPS);
-        bytes[place] = bytes[place] === MASKED ? step : Math.max(bytes[place], step);
-      }),
-    ),
-  );
-  return btoa(bytes.reduce((text, byte) => text + String.fromCharCode(byte), ""));
 }

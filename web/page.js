@@ -59,6 +59,8 @@ let shown;
 let explorer;
 /** @type {ReturnType<typeof drawFigureOfHeads> | undefined} */
 let figure1;
+/** @type {string | undefined} */
+let stop; // of Play
 
 function build() {
   picks.language.append(...Object.entries(data.languages).map(([code, [name]]) => new Option(name, code)));
@@ -87,6 +89,7 @@ function read() {
   if (!picks.model.value) picks.model.value = data.models[0].name;
   picks.search.value = address.get("search") === "1" ? "1" : "4";
   text.value = address.get("text") ?? model().examples[0].sentence;
+  stop = address.get("play") ?? undefined;
   prefix = (address.get("prefix") ?? "").split(".").filter(Boolean).map(Number);
   const [kind, ...counted] = (address.get("head") ?? "").split(".");
   const [layer, head] = counted.map((each) => parseInt(each) - 1);
@@ -193,6 +196,7 @@ function writeAddress() {
   const chosen = { model: picks.model.value, search: picks.search.value, language: picks.language.value };
   const all = new URLSearchParams({ text: text.value, ...chosen, head: `${kind}.${layer + 1}.${head + 1}` });
   if (prefix.length) all.set("prefix", prefix.join("."));
+  if (stop) all.set("play", stop);
   if (location.protocol !== "about:") history.replaceState(null, "", `#${all}`); // a page within another has no address
 }
 
@@ -245,11 +249,15 @@ function drawFigure(answer) {
   figure1?.disconnect();
   const place = element("div");
   figure.replaceChildren(element("h2", "", tr("The model, and this sentence in it")), place);
-  figure1 = drawFigureOfHeads(place, { ...answer.figure1, model: model().facts, code: data.code }, (head) => {
-    selection = { ...selection, ...head, words: [] };
-    explorer?.select(selection);
-    heads.scrollIntoView({ behavior: "smooth" });
-  });
+  const all = { ...answer.figure1, model: model().facts, code: data.code };
+  figure1 = drawFigureOfHeads(place, all, selectHead, { stop, onPlay: (at) => ((stop = at), writeAddress()) });
+}
+
+/** @param {Pick<Selection, "kind" | "layer" | "head">} head */
+function selectHead(head) {
+  selection = { ...selection, ...head, words: [] };
+  explorer?.select(selection);
+  heads.scrollIntoView({ behavior: "smooth" });
 }
 
 /** @param {Answer} answer */

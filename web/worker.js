@@ -55,6 +55,11 @@ function answer({ number, model, file, kernel, text, beamSize, prefix }) {
   const explained = translator.explain(text, hypotheses[0].ids);
   const [source, fed, predicted] = [explained.source, explained.fed, explained.predicted].map(labels);
   const { encoder_self, decoder_self, cross } = explained.weights;
+  const kinds = {
+    encoder_self: { query: source, key: source, predicted: null, weights: encoded(encoder_self, source.length) },
+    decoder_self: { query: fed, key: fed, predicted, weights: encoded(decoder_self, fed.length) },
+    cross: { query: fed, key: source, predicted, weights: encoded(cross, source.length) },
+  };
   return {
     number,
     unseen: translator.tokenizer.unseen(text),
@@ -65,12 +70,8 @@ function answer({ number, model, file, kernel, text, beamSize, prefix }) {
       logProb: explained.logProbs[at],
       others: explained.alternatives[at].map(([token, logProb, id]) => ({ id, spans: labels([token])[0], logProb })),
     })),
-    kinds: {
-      encoder_self: { query: source, key: source, predicted: null, weights: encoded(encoder_self, source.length) },
-      decoder_self: { query: fed, key: fed, predicted, weights: encoded(decoder_self, fed.length) },
-      cross: { query: fed, key: source, predicted, weights: encoded(cross, source.length) },
-    },
-    figure1: figure1Data(explained),
+    kinds,
+    figure1: figure1Data(explained, kinds),
     first: firstHead(cross),
   };
 }

@@ -53,6 +53,19 @@ export function button(style, first = false) {
   return node;
 }
 
+/**
+ * @param {string} text
+ * @param {string} name For screen readers, and on hover.
+ * @param {() => void} onClick
+ * @param {string} [role] In its dataset.
+ */
+export function action(text, name, onClick, role = "") {
+  const node = Object.assign(button("action", true), { textContent: text, title: name, onclick: onClick });
+  node.setAttribute("aria-label", name);
+  node.dataset.role = role;
+  return node;
+}
+
 /** A group of elements with a name for screen readers. @param {string} style @param {string} name */
 export function group(style, name) {
   const node = element("div", style);

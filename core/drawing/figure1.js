@@ -25,6 +25,8 @@ import {
   path,
   word,
 } from "./figure1_nodes.js";
+import { player } from "./figure1_play.js";
+import { followed, shownLayers } from "./figure1_story.js";
 import { isDark } from "./shades.js";
 
 const LEAST = 240; // pixels; in a narrower place the drawing sticks out
@@ -44,10 +46,13 @@ const LEAST = 240; // pixels; in a narrower place the drawing sticks out
  * @property {number} source Chosen token of the source; -1: none.
  * @property {Record<Stack, Set<number>>} open
  * @property {Map<string, string>} pictures Of the heads, by kind, layer and head.
- * @property {string} stop Key of the part that Tab reaches.
+ * @property {string} reached Key of the part that Tab reaches.
  * @property {string} part Key or name of the part whose lines are shown; "": none yet.
  * @property {number} width
+ * @property {string | undefined} stop Of Play, by its name; undefined: none is shown.
+ * @property {boolean} plays Whether Play goes on by itself.
  * @property {ReturnType<typeof codePanel>} [code]
+ * @property {ReturnType<typeof player>} [play]
  */
 
 /**
@@ -58,7 +63,7 @@ const LEAST = 240; // pixels; in a narrower place the drawing sticks out
  * @returns {Figure1Drawing}
  */
 export function drawFigure1(container, data, chosen = {}, events = {}) {
-  const { encoder, decoder } = data.model;
+  const shown = shownLayers(data);
   const hadFocus = focusedIn(container)?.getAttribute("data-key") ?? "";
   /** @type {State} */
   const state = {
@@ -69,16 +74,28 @@ export function drawFigure1(container, data, chosen = {}, events = {}) {
     step: within(chosen.step ?? 0, data.predicted.length),
     source: chosen.source ?? -1,
     open: {
-      encoder: new Set(chosen.open?.encoder ?? [data.open?.encoder ?? encoder.layers - 1]),
-      decoder: new Set(chosen.open?.decoder ?? [data.open?.decoder ?? decoder.layers - 1]),
+      encoder: new Set(chosen.open?.encoder ?? [shown.encoder]),
+      decoder: new Set(chosen.open?.decoder ?? [shown.decoder]),
     },
     pictures: new Map(),
-    stop: hadFocus,
+    reached: hadFocus,
     part: chosen.part ?? "",
     width: 0,
+    stop: chosen.stop,
+    plays: chosen.plays ?? false,
   };
   state.code = codePanel(state, chosen.part !== undefined, () => show(state));
-  container.replaceChildren(state.root, state.code.node);
+  state.play = player(state, container, () => (openShown(state) ? draw(state, state.width) : show(state)));
+  const sheet = element("div", "sheet");
+  sheet.append(state.play.node, state.code.node);
+  sheet.onclick = (event) => {
+    const address = event.target instanceof HTMLAnchorElement && event.target.getAttribute("href");
+    if (!address || !events.onFollow || !isPlainClick(event)) return;
+    event.preventDefault();
+    events.onFollow(address);
+  };
+  container.replaceChildren(state.root, sheet);
+  openShown(state);
   draw(state, container.clientWidth);
   if (hadFocus) focus(state, hadFocus);
   const font = fontOf(state.root);
@@ -88,6 +105,7 @@ export function drawFigure1(container, data, chosen = {}, events = {}) {
   });
   observer.observe(container);
   return {
+    start: state.play.start,
     choose: (change) => choose(state, change, false),
     open: (layers) => {
       state.open = { encoder: new Set(layers.encoder), decoder: new Set(layers.decoder) };
@@ -98,8 +116,13 @@ export function drawFigure1(container, data, chosen = {}, events = {}) {
       source: state.source,
       open: { encoder: [...state.open.encoder], decoder: [...state.open.decoder] },
       part: state.code?.node.open ? state.part : undefined,
+      stop: state.stop,
+      plays: state.plays,
     }),
-    disconnect: () => observer.disconnect(),
+    disconnect: () => {
+      observer.disconnect();
+      state.play?.disconnect();
+    },
   };
 }
 
@@ -134,7 +157,8 @@ function draw(state, room) {
   const svg = vector("svg", { ...size, role: "group" });
   svg.setAttribute("class", isDark(root) ? "dark" : "light");
   state.drawn = layout.items.map((item) => drawn(state, item));
-  svg.append(hatching(), ...state.drawn.map(({ node }) => node));
+  const spots = ["spot", "spot place"].map((name) => vector("rect", { class: name, rx: 7, "data-control": "" }));
+  svg.append(hatching(), ...state.drawn.map(({ node }) => node), ...spots);
   svg.onkeydown = (event) => move(state, /** @type {KeyboardEvent} */ (event));
   root.replaceChildren(svg);
   show(state);
@@ -209,6 +233,15 @@ function toggle(state, stack, layer) {
   state.events.onOpen?.({ encoder: [...state.open.encoder], decoder: [...state.open.decoder] });
 }
 
+/** Draw the layers large that Play shows; say whether one was not. @param {State} state */
+function openShown({ data, open, stop }) {
+  const before = open.encoder.size + open.decoder.size;
+  const { encoder, decoder } = shownLayers(data);
+  if (stop) open.encoder.add(encoder);
+  if (stop) open.decoder.add(decoder);
+  return open.encoder.size + open.decoder.size > before;
+}
+
 /** @param {State} state @param {Item} item */
 function pick(state, { side, index = 0 }) {
   if (side !== "source") choose(state, { step: index }, true);
@@ -230,11 +263,10 @@ function follow({ code, events }, anchor, key, event) {
  * @param {State} state
  */
 function show(state) {
-  const { data, step, source } = state;
-  const explained = state.code?.show();
+  const { data, step } = state;
+  const source = state.stop ? followed(data, step, state.source) : state.source;
   for (const { item, node } of state.drawn) {
     const { type, kind, index = 0, side } = item;
-    if (node instanceof SVGAElement) node.classList.toggle("explained", node === explained);
     if (type === "map") {
       const isEncoder = kind === "encoder_self";
       const key = kind === "decoder_self" ? data.fed.length : data.source.length;
@@ -254,6 +286,9 @@ function show(state) {
       else node.removeAttribute("href");
     }
   }
+  state.play?.show(); // which names the part whose lines are shown
+  const explained = state.code?.show();
+  for (const { node } of state.drawn) node.classList.toggle("explained", node === explained);
   setStop(state);
 }
 
@@ -276,7 +311,8 @@ function stops({ drawn }) {
 /** Tab reaches the part that had the focus last, at first the chosen word of the translation. @param {State} state */
 function setStop(state) {
   const all = stops(state);
-  const chosen = all.find(({ key }) => key === state.stop) ?? all.find(({ item }) => isChosen(state, item)) ?? all[0];
+  const chosen =
+    all.find(({ key }) => key === state.reached) ?? all.find(({ item }) => isChosen(state, item)) ?? all[0];
   const others = new Set(state.drawn);
   for (const each of all) {
     each.node.setAttribute("tabindex", each === chosen ? "0" : "-1"); // without it between, the part would lose the focus
@@ -294,7 +330,7 @@ function isChosen({ step }, { side, index }) {
 function focus(state, key) {
   const found = stops(state).find((each) => each.key === key);
   if (!found) return;
-  state.stop = key;
+  state.reached = key;
   setStop(state);
   found.node.focus({ preventScroll: true });
 }
@@ -303,17 +339,10 @@ function focus(state, key) {
 function move(state, event) {
   const all = stops(state);
   const from = all.findIndex(({ node }) => node === focusedIn(state.root));
-  const to =
-    from < 0
-      ? undefined
-      : nextStop(
-          all.map(({ item }) => item),
-          from,
-          event.key,
-        );
+  const to = from < 0 ? undefined : nextStop(all, from, event.key);
   if (to === undefined) return;
   event.preventDefault();
-  state.stop = all[to].key;
+  state.reached = all[to].key;
   setStop(state);
   all[to].node.focus();
 }

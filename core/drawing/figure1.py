@@ -1,13 +1,12 @@
 """Figure 1 of the paper, for a model and a sentence, as data for `figure1.js`."""
 
-import base64
 import math
 from typing import Any
 
-import numpy as np
+import torch
 
 from core.capture import AttentionMap
-from core.drawing.drawing_data import MAX_CELL, label_spans, reduced, spoken
+from core.drawing.drawing_data import MAX_CELL, encoded_weights, label_spans, reduced, shown_weights, spoken
 from core.drawing.paper_parts import paper_code
 from core.model.config import HeadShape, TransformerConfig
 from core.model.pass_size import numbers_per_pair
@@ -15,10 +14,8 @@ from core.results import Explanation
 from core.text.byte_pieces import token_role
 from core.text.tokenizer import SPACE_MARK
 
-STEPS = 254  # an encoded weight of 1
-MASKED = 255  # encodes a key that the query cannot attend to
 OPTIONS = 5  # next tokens that are shown
-MOST_MAPS = 1536  # heads of all layers that are drawn, in 5 MB at most; T5-large has 1152
+MOST_MAPS = 1536  # heads of all layers that are drawn, in 10 MB at most; T5-large has 1152
 
 
 def figure1_data(explanation: Explanation, config: TransformerConfig) -> dict[str, Any]:
@@ -87,16 +84,14 @@ def model_facts(config: TransformerConfig) -> dict[str, Any]:
     }
 
 
-def encoded_map(attention: AttentionMap, heads: int | None = None) -> str:
-    """Encode the weights of the first heads of a layer, by default of all, as bytes in base64.
+def encoded_map(attention: AttentionMap, heads: int | None = None) -> list[str]:
+    """Encode the weights of the first heads of a layer, by default of all, by `encoded_weights`.
 
-    They are [H, rows, columns], row by row. Sides of more than `MAX_CELL` positions are reduced to it, each place with
-    the largest weight that falls into it.
+    They are [rows, columns]. Sides of more than `MAX_CELL` positions are reduced to it, each place with the largest
+    weight that falls into it.
     """
-    weights = reduced(reduced(attention.weights[:heads].clamp(0, 1).numpy(), 1), 2)
-    visible = reduced(reduced(attention.visible.numpy()[None].astype(np.float32), 1), 2) > 0
-    steps = np.where(visible, np.rint(weights * STEPS), MASKED).astype(np.uint8)
-    return base64.b64encode(steps.tobytes()).decode()
+    weights = reduced(reduced(shown_weights(attention)[:heads].numpy(), 1), 2)
+    return [encoded_weights(head) for head in torch.from_numpy(weights)]
 
 
 def _words(tokens: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@
 /** @import { Drawn, State } from "./figure1.js" */
 /** @import { Figure1Code, Figure1Data, Figure1Part } from "./types" */
 
-import { button, control, element, isPlainClick, isolated } from "./dom.js";
+import { button, control, element, isolated } from "./dom.js";
 import { addressOf, isInEncoder, partOf } from "./figure1_links.js";
 import { tr } from "./texts.js";
 
@@ -28,19 +28,13 @@ export function codePanel(state, open, redraw) {
     redraw();
     const { name, place } = explained(state);
     events.onCode?.(name);
-    if (place) place.style.scrollMargin = `60px 0 ${node.offsetHeight + 8}px`; // the lines may stand in front of it
+    if (place) place.style.scrollMargin = `60px 0 ${(node.parentElement ?? node).offsetHeight + 8}px`; // the lines may stand in front of it
     place?.scrollIntoView({ block: "nearest" });
   };
   /** @param {string} name */
   const lead = (name) => {
     choose(nearest(state, name));
     lines.focus();
-  };
-  about.onclick = (event) => {
-    const address = event.target instanceof HTMLAnchorElement && event.target.getAttribute("href");
-    if (!address || !events.onFollow || !isPlainClick(event)) return;
-    event.preventDefault();
-    events.onFollow(address);
   };
   node.ontoggle = () => {
     if (node.open && data.code.parts[state.part]) return choose(nearest(state, state.part)); // from an address
@@ -56,10 +50,10 @@ export function codePanel(state, open, redraw) {
     if (!known || !node.open) return undefined;
     const section = tr("Section {number}", { number: known.section });
     const of = { link: name, name: "", ...part, values: { ...part?.values, section: known.section } };
-    const titles = { [name]: part?.name ?? known.code, [`${name}.step`]: tr("Step by step"), section };
+    const titles = { [name]: part?.name ?? known.code, step: tr("Step by step"), section };
     const labels = Object.entries(titles).map(([link, title]) => {
       const address = data.links?.[link] ? addressOf(data, of, state.step, state.source, link) : "";
-      if (!address) return isolated(link.endsWith(".step") ? "" : title);
+      if (!address) return isolated(link === "step" ? "" : title);
       return Object.assign(element("a", "", title), { href: address });
     });
     about.replaceChildren(...labels);

@@ -1,12 +1,12 @@
 // @ts-check
 // Where arrow keys lead to in Figure 1: to the nearest part in their direction.
 
-/** @import { Item } from "./figure1_parts.js" */
+/** @import { Drawn } from "./figure1.js" */
 
-const TEXT = { width: 26, height: 14 }; // pixels that a text takes, roughly
+const TITLE = 14; // pixels that the title of attention takes, roughly
 
 /**
- * @param {readonly Item[]} parts
+ * @param {readonly Drawn[]} parts
  * @param {number} from Index of the part with the focus.
  * @param {string} key
  * @returns {number | undefined} Index of the next one.
@@ -36,13 +36,11 @@ export function nextStop(parts, from, key) {
   return best;
 }
 
-/** The middle of a part, and half of its sides. @param {Item} item */
-function area({ type, look, x, y, width = 0, height = 0, anchor }) {
-  if (look === "attention") height = TEXT.height; // its title: the heads are parts of their own
-  if (type === "circle") return { x, y, wide: width / 2, high: width / 2 };
-  if (type !== "text") return { x: x + width / 2, y: y + height / 2, wide: width / 2, high: height / 2 };
-  const shift = anchor === "start" ? 1 : anchor === "end" ? -1 : 0;
-  return { x: x + (shift * TEXT.width) / 2, y: y - TEXT.height / 2, wide: TEXT.width / 2, high: TEXT.height / 2 };
+/** The middle of a part, and half of its sides. @param {Drawn} part */
+function area({ item, node }) {
+  const { x, y, width, height } = /** @type {SVGGraphicsElement} */ (node).getBBox();
+  const high = (item.look === "attention" ? TITLE : height) / 2; // the heads are parts of their own
+  return { x: x + width / 2, y: y + high, wide: width / 2, high };
 }
 
 /**

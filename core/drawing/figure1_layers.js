@@ -4,7 +4,7 @@
 /** @import { Column, Setting } from "./figure1_parts.js" */
 /** @import { Kind, Stack } from "./types" */
 
-import { GUTTERS, THUMB, box, fitting, flow, map, normName, room } from "./figure1_parts.js";
+import { GUTTERS, THUMB, box, fitting, flow, line, map, normName, room } from "./figure1_parts.js";
 import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
 
@@ -35,7 +35,7 @@ export function layers(pile, setting) {
     );
   }
   flow(pile, PAD, false);
-  pile.items.unshift({ type: "frame", x, y: pile.top, width, height: bottom - pile.top });
+  pile.items.unshift({ type: "frame", stack, x, y: pile.top, width, height: bottom - pile.top });
   if (setting.narrow) return;
   const beside = { x: outer < 0 ? x - 9 : x + width + 9, y: (bottom + pile.top) / 2 + 5 };
   pile.items.push({
@@ -57,13 +57,13 @@ function foldedLayer(pile, layer, { data, thumb, narrow }) {
   const kinds = IN_ORDER[pile.stack].toReversed();
   const { drawn } = data.model[pile.stack];
   const [left, width] = room(pile);
-  const line = drawn * (thumb + THUMB.gap) - THUMB.gap;
+  const across = drawn * (thumb + THUMB.gap) - THUMB.gap;
   const rows = narrow ? kinds.length : 1;
-  const whole = narrow ? line : kinds.length * line + (kinds.length - 1) * THUMB.kinds;
+  const whole = narrow ? across : kinds.length * across + (kinds.length - 1) * THUMB.kinds;
   const start = left + (width - whole) / 2;
   flow(pile, rows * (thumb + THUMB.gap) - THUMB.gap, false);
   kinds.forEach((kind, place) => {
-    const x = narrow ? start : start + place * (line + THUMB.kinds);
+    const x = narrow ? start : start + place * (across + THUMB.kinds);
     const y = pile.top + (narrow ? place * (thumb + THUMB.gap) : 0);
     if (kind === "cross") pile.memories.push({ x: x - 4, y: y + thumb / 2 });
     for (let head = 0; head < drawn; head++)
@@ -124,13 +124,7 @@ function subLayer(pile, layer, { data }, name, draw) {
   }
   const [left, width] = room(pile);
   const side = outer < 0 ? left - 13 : left + width + 13;
-  const points = /** @type {[number, number][]} */ ([
-    [middle, start],
-    [side, start],
-    [side, end.y],
-    [end.x, end.y],
-  ]);
-  pile.items.push({ type: "path", x: 0, y: 0, points, look: "residual", arrow: true });
+  pile.items.push(line("residual", true, middle, start, side, start, side, end.y, end.x, end.y));
 }
 
 /** @param {Kind} kind */

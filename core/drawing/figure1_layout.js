@@ -5,7 +5,20 @@
 /** @import { Figure1Data, Stack } from "./types" */
 
 import { IN_ORDER, attentionName, layers } from "./figure1_layers.js";
-import { GUTTERS, LINE, RESIDUAL, THUMB, box, flow, normName, room, textWidth, title, words } from "./figure1_parts.js";
+import {
+  GUTTERS,
+  LINE,
+  RESIDUAL,
+  THUMB,
+  box,
+  flow,
+  line,
+  normName,
+  room,
+  textWidth,
+  title,
+  words,
+} from "./figure1_parts.js";
 import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
 
@@ -46,11 +59,11 @@ export function layoutFigure(data, width, open, measure) {
     const left = MARGIN + (width - MARGIN - 2 - most) / 2;
     return oneColumn(pile("encoder", left, most, 1, 0), pile("decoder", left, most, 1, 0), width, data);
   }
-  const line = (/** @type {number} */ heads) => heads * (thumb + THUMB.gap) - THUMB.gap;
+  const across = (/** @type {number} */ heads) => heads * (thumb + THUMB.gap) - THUMB.gap;
   const least = (/** @type {Stack} */ stack) =>
     Math.max(...IN_ORDER[stack].map((kind) => measure({ spans: [[attentionName(kind), ""]] }) + 18));
-  const first = sides + Math.max(line(encoder.drawn), least("encoder"));
-  const second = sides + Math.max(2 * line(decoder.drawn) + THUMB.kinds, least("decoder"));
+  const first = sides + Math.max(across(encoder.drawn), least("encoder"));
+  const second = sides + Math.max(2 * across(decoder.drawn) + THUMB.kinds, least("decoder"));
   const left = Math.max(0, (width - first - second - BETWEEN) / 2);
   const right = left + first + BETWEEN;
   return sideBySide(
@@ -108,32 +121,10 @@ function memory(encoder, decoder, bus, narrow) {
   const over = encoder.end - 16;
   const ends = decoder.memories.map(({ y }) => y);
   const start = narrow ? over : Math.min(over, ...ends);
-  /** @type {(points: [number, number][], arrow?: boolean) => Item} */
-  const line = (points, arrow) => ({ type: "path", x: 0, y: 0, points, look: "memory", arrow });
   return [
-    line([
-      [encoder.middle, encoder.end],
-      [encoder.middle, over],
-      [bus, over],
-      [bus, Math.max(...ends)],
-    ]),
-    ...(start < over
-      ? [
-          line([
-            [bus, over],
-            [bus, start],
-          ]),
-        ]
-      : []),
-    ...decoder.memories.map(({ x, y }) =>
-      line(
-        [
-          [bus, y],
-          [x, y],
-        ],
-        true,
-      ),
-    ),
+    line("memory", false, encoder.middle, encoder.end, encoder.middle, over, bus, over, bus, Math.max(...ends)),
+    ...(start < over ? [line("memory", false, bus, over, bus, start)] : []),
+    ...decoder.memories.map(({ x, y }) => line("memory", true, bus, y, x, y)),
     {
       type: "text",
       x: encoder.middle + 8,
@@ -195,12 +186,8 @@ function positions(pile, { model }) {
   flow(pile, 9);
   const y = pile.top - 8;
   const wave = middle + outer * 44;
-  const points = /** @type {[number, number][]} */ ([
-    [wave, y],
-    [middle + outer * 8, y],
-  ]);
   pile.items.push(
-    { type: "path", x: 0, y: 0, points, look: "flow", arrow: true },
+    line("flow", true, wave, y, middle + outer * 8, y),
     { type: "circle", x: middle, y, width: 16, look: "plus" },
     { type: "circle", x: wave, y, width: 26, look: isLearned ? "table" : "wave", part },
     {

@@ -30,12 +30,13 @@ export function isInEncoder(part) {
  * @returns {string} "" if there is none.
  */
 export function addressOf(data, part, step, source, link = part?.link ?? "") {
-  const template = data.links?.[link] ?? data.links?.[`${link}.step`];
+  const template = data.links?.[link] ?? data.links?.step;
   if (!template) return "";
   const isEncoder = isInEncoder(part);
   const token = isEncoder ? data.tokens?.source[source] : data.tokens?.target[step];
   /** @type {Record<string, string | number>} */
   const values = { stack: isEncoder ? "encoder" : "decoder", layer: 1, head: 1, ...token, ...part?.values };
-  const filled = template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? ""));
+  const named = template.replace("{step}", String(values.step ?? data.code.parts[part?.link ?? ""]?.steps[0]));
+  const filled = named.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? ""));
   return filled.replace(/[?&][^=&?]+=(?=&|$)/g, (each) => (each.startsWith("?") ? "?" : "")).replace("?&", "?");
 }

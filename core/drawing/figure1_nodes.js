@@ -7,33 +7,13 @@
 import { element, vector } from "./dom.js";
 import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
-import { paintWeights } from "./weights.js";
+import { decodedWeights, paintWeights } from "./weights.js";
 
 const FONT_SIZE = 13; // pixels, of tokens; the style sheet has the same
-const MASKED = 255; // see figure1.py
-const STEPS = 254;
 const CORNER = 7; // radius of the bends of lines
 const TICK = 2.5; // pixels that a mark stands out of a map
 const HEAD = 4; // half the width of an arrow's head
 const BAR = { before: 34, most: 150 }; // pixels left of the middle where the bars of probabilities begin
-
-/** @param {string} text See `encoded_map` in figure1.py. */
-export function decodedBytes(text) {
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-}
-
-/**
- * The weights of a head; NaN where a query cannot attend to a key.
- * @param {Figure1Data} data
- * @param {Kind} kind
- * @param {number} layer
- * @param {number} head
- */
-export function headWeights(data, kind, layer, head) {
-  const { rows, columns, layers } = data.maps[kind];
-  const bytes = decodedBytes(layers[layer]).subarray(head * rows * columns, (head + 1) * rows * columns);
-  return Float32Array.from(bytes, (step) => (step === MASKED ? NaN : step / STEPS));
-}
 
 /**
  * The picture of a head.
@@ -45,7 +25,8 @@ export function headWeights(data, kind, layer, head) {
  */
 export function headPicture(data, kind, layer, head) {
   const canvas = document.createElement("canvas");
-  paintWeights(canvas, headWeights(data, kind, layer, head), data.maps[kind].columns, data.scale);
+  const { layers, columns } = data.maps[kind];
+  paintWeights(canvas, decodedWeights(layers[layer][head]), columns, data.scale);
   return canvas.toDataURL();
 }
 

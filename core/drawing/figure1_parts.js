@@ -71,12 +71,14 @@ export function room({ x, width, outer }) {
  * @param {boolean} [arrow]
  */
 export function flow(pile, by, arrow = true) {
-  const points = /** @type {[number, number][]} */ ([
-    [0, 0],
-    [0, -by],
-  ]);
-  pile.items.push({ type: "path", x: pile.middle, y: pile.top, points, look: "flow", arrow });
+  pile.items.push(line("flow", arrow, pile.middle, pile.top, pile.middle, pile.top - by));
   pile.top -= by;
+}
+
+/** @param {string} look @param {boolean} arrow @param {number[]} at x and y of each point. @returns {Item} */
+export function line(look, arrow, ...at) {
+  const points = at.flatMap((x, index) => (index % 2 ? [] : [/** @type {[number, number]} */ ([x, at[index + 1]])]));
+  return { type: "path", x: 0, y: 0, points, look, arrow };
 }
 
 /**

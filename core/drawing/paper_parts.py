@@ -18,12 +18,13 @@ class PaperPart(NamedTuple):
     code: str  # the function or class in `core/paper.py`
     step: str  # name of a step of Step by step; `{kind}` is the sub-layer, such as `cross`
     section: str  # of the paper
+    then: tuple[str, ...] = ()  # other steps
 
 
 PARTS = (
     PaperPart("embedding", "Embedding", "embedding", "3.4"),
     PaperPart("positions", "positional_encoding", "position", "3.5"),
-    PaperPart("head", "scaled_dot_product_attention", "{kind}-scores", "3.2.1"),
+    PaperPart("head", "scaled_dot_product_attention", "{kind}-scores", "3.2.1", ("{kind}-softmax",)),
     PaperPart("attention", "MultiHeadAttention", "{kind}-concatenation", "3.2.2"),
     PaperPart("residual", "add_and_norm", "{kind}-residual", "3.1"),
     PaperPart("norm", "add_and_norm", "{kind}-norm", "3.1"),
@@ -67,6 +68,6 @@ def paper_code() -> dict[str, Any]:
         return {"lines": lines, "shapes": shapes, "part": part.name}
 
     return {
-        "parts": {part.name: {"code": part.code, "section": part.section} for part in PARTS},
+        "parts": {part.name: part._asdict() | {"steps": [part.step, *part.then]} for part in PARTS},
         "sources": {part.code: source(part) for part in reversed(PARTS)},
     }

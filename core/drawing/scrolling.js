@@ -22,3 +22,13 @@ export function scrolling(box) {
   const observer = new ResizeObserver(mark);
   for (const each of [box, ...box.children]) observer.observe(each);
 }
+
+const [AGAIN, DRAWN] = [100, 4000]; // milliseconds between scrolls, and until all of a page is drawn
+
+/** Scroll to a part of a page again and again while the page is drawn, until the reader acts. @param {() => void} scroll */
+export function scrollWhileDrawn(scroll) {
+  const timer = window.setInterval(scroll, AGAIN);
+  const stop = () => window.clearInterval(timer);
+  for (const act of ["wheel", "pointerdown", "keydown"]) document.addEventListener(act, stop, { once: true });
+  window.setTimeout(stop, DRAWN);
+}

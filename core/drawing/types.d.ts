@@ -152,14 +152,14 @@ export interface Figure1Option {
 export interface Figure1Maps {
   rows: number;
   columns: number;
-  /** Bytes of the drawn heads of each layer, see `encoded_map` in figure1.py. */
-  layers: string[];
+  /** The drawn heads of each layer, see `encoded_map` in figure1.py. */
+  layers: string[][];
 }
 
 /** The lines of core/paper.py, see `paper_code` in paper_parts.py. */
 export interface Figure1Code {
-  /** By the `link` of parts of the figure. */
-  parts: Record<string, { code: string; section: string }>;
+  /** By the `link` of parts of the figure, in the order of their computation. */
+  parts: Record<string, { code: string; section: string; steps: string[] }>;
   /** By the names of functions and classes, with what the letters of shapes are, and the first part that it is. */
   sources: Record<string, { lines: string; shapes: Record<string, string>; part: string }>;
 }
@@ -179,7 +179,7 @@ export interface Figure1Data {
   links?: Record<string, string>;
   /** What addresses call each token, in place of the `{names}` in `links`. */
   tokens?: { source: Record<string, string>[]; target: Record<string, string>[] };
-  /** Layers drawn large at first, counted from 0; by default the last one of each stack. */
+  /** Layers drawn large at first, and by Play, counted from 0; by default the last one of each stack. */
   open?: Record<Stack, number>;
 }
 
@@ -201,6 +201,10 @@ export interface Figure1Chosen {
   open: Record<Stack, number[]>;
   /** Part whose lines are shown, by its name or its place in the drawing; "": none yet; undefined: no lines are shown. */
   part?: string;
+  /** Stop of Play, by its name; undefined: none is shown. */
+  stop?: string;
+  /** Whether Play goes on by itself. */
+  plays?: boolean;
 }
 
 export interface Figure1Events {
@@ -208,11 +212,15 @@ export interface Figure1Events {
   onOpen?(open: Record<Stack, number[]>): void;
   /** The lines of another part are shown, or none any more. */
   onCode?(name: string | undefined): void;
+  /** Play is at another stop, or goes on, or has paused; undefined: it was left. */
+  onPlay?(stop: string | undefined): void;
   /** A link was clicked, without a key that opens another window; without this handler the browser follows it. */
   onFollow?(address: string): void;
 }
 
 export interface Figure1Drawing {
+  /** The button that begins Play, for the page to place. */
+  start: HTMLElement;
   /** Choose a step or a token of the source without calling `onChoose`. */
   choose(change: { step?: number; source?: number }): void;
   /** Draw these layers with all sub-layers, the others folded. */

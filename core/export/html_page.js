@@ -24,6 +24,8 @@ import { VIEWS, exploreHeads } from "../drawing/head_explorer.js";
 
 /** @type {Data} */
 const data = JSON.parse(byId("data").textContent ?? "");
+/** @type {string | undefined} */
+let stop = location.hash.split(",")[4]; // of Play
 
 function build() {
   const title = element("h1");
@@ -79,14 +81,18 @@ function firstSelection() {
 /** @param {Selection} selection */
 function writeAddress({ kind, layer, head, view }) {
   // a page within another has no address of its own
-  if (location.protocol !== "about:") history.replaceState(null, "", `#${kind},${layer},${head},${view}`);
+  if (location.protocol !== "about:")
+    history.replaceState(null, "", `#${[kind, layer, head, view, ...(stop ? [stop] : [])]}`);
 }
 
 /** @param {HTMLElement} section @param {Parameters<typeof drawFigureOfHeads>[2]} onHead */
 function drawFigure(section, onHead) {
   const place = element("div");
   section.append(element("h2", "", "The model, and this sentence in it"), place);
-  return drawFigureOfHeads(place, /** @type {Figure1Data} */ (data.figure1), onHead);
+  return drawFigureOfHeads(place, /** @type {Figure1Data} */ (data.figure1), onHead, {
+    stop,
+    onPlay: (at) => ((stop = at), writeAddress(firstSelection())),
+  });
 }
 
 /** @param {string} label @param {string} address */

@@ -10,7 +10,7 @@ SECTION = re.compile(r"^## ([\d.]+) .+?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 BLOCK = """
 <details markdown="1">
 <summary><code>{name}</code>,
-<a href="http://localhost:8501/overview?tour=off&amp;part={part}">this part of Figure 1</a></summary>
+<a href="http://localhost:8501/overview?part={part}">this part of Figure 1</a></summary>
 
 ```python
 {shapes}{lines}
@@ -21,7 +21,7 @@ BLOCK = """
 
 
 CARD = """
-[A sentence to try for this section](http://localhost:8501/sections?tour=off&section={number}), in the app.
+[A sentence to try for this section](http://localhost:8501/sections?section={number}), in the app.
 """
 
 

@@ -24,7 +24,7 @@ SAME = ("[data-testid=stSidebar]", ".st-key-top-bar")
 
 
 def test_charts_say_what_they_show(page: Page, app: str) -> None:
-    address = urlencode({"tour": "off", "text": "Where?", "beam_size": 1, "language": "de"})
+    address = urlencode({"text": "Where?", "beam_size": 1, "language": "de"})
     open_page(page, f"{app}/positions?{address}")
     expect(
         page.get_by_role("figure", name=GERMAN["a row for each position, a column for each dimension."])
@@ -44,7 +44,7 @@ def test_no_page_violates_a_rule_or_has_its_first_picture_low(
 ) -> None:
     page.set_viewport_size({"width": WIDTH, "height": 900})
     first, *others = sorted(VIEWS, key=lambda each: each.name != "over_training")  # on a tiny training
-    address = urlencode({"tour": "off", "text": "", "beam_size": 2})
+    address = urlencode({"text": "", "beam_size": 2})
     open_page(page, f"{app}/{first.name}?{address}")
     for label, text in (("Training", str(history_file)), ("Sentence", "A dog runs.")):
         box = page.get_by_label(label, exact=True)

@@ -1,47 +1,12 @@
-"""The address in a browser that draws slowly: it has the sentence whenever that is typed."""
+"""The address in a browser: it has the sentence and the settings."""
 
 import re
 from urllib.parse import quote_plus
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.idle import open_page, wait_until_idle
 from tests.e2e.navigation import enter
-
-PAUSE = 4  # milliseconds between messages of the server, each of which the page then draws on its own
-SLOW = """
-let last = Promise.resolve();
-const listen = WebSocket.prototype.addEventListener;
-WebSocket.prototype.addEventListener = function (name, handler, ...rest) {
-  const later = (event) => {
-    const pause = () => new Promise((done) => setTimeout(done, window.pause ?? 0));
-    last = last.then(pause).then(() => handler.call(this, event));
-  };
-  listen.call(this, name, name === "message" ? later : handler, ...rest);
-};
-"""
-
-
-@pytest.mark.new_tab
-def test_a_sentence_typed_while_the_tour_goes_away_enters_the_address(page: Page, app: str) -> None:
-    page.add_init_script(SLOW)
-    open_page(page, f"{app}/score?beam_size=1&text=Where%3F")  # a short page
-    box = page.get_by_label("Sentence", exact=True)
-    delay = 0
-    for delay in (100, 800):
-        wait_until_idle(page)
-        page.evaluate(f"window.pause = {PAUSE}")
-        page.get_by_role("button", name="Skip the tour").click()
-        page.wait_for_timeout(delay)
-        enter(box, f"{delay}.")
-        expect(page).to_have_url(re.compile(rf"text={delay}\..*tour=off"))
-        page.evaluate("window.pause = 0")
-        page.get_by_role("button", name="Take the tour").click()
-        expect(page.get_by_text("1 of 6")).to_be_visible()
-        expect(page).to_have_url(re.compile(rf"text={delay}\.$"))
-    page.reload()
-    expect(box).to_have_value(f"{delay}.")
 
 
 def test_sentence_and_settings_stay_in_the_address_on_every_page(page: Page, app: str) -> None:
@@ -62,13 +27,13 @@ def test_sentence_and_settings_stay_in_the_address_on_every_page(page: Page, app
 
 
 def test_an_impossible_setting_in_the_address_is_ignored(page: Page, app: str) -> None:
-    page.goto(f"{app}/translate?tour=off&text=Where%3F&beam_size=many&hypotheses=1")
+    page.goto(f"{app}/translate?text=Where%3F&beam_size=many&hypotheses=1")
     expect(page.locator(".hypotheses")).to_be_visible()
     expect(page).not_to_have_url(re.compile("beam_size"))
 
 
 def test_back_and_forward_bring_sentences_and_settings_back(page: Page, app: str) -> None:
-    open_page(page, f"{app}/?tour=off&beam_size=1&text=A+dog+runs.")
+    open_page(page, f"{app}/?beam_size=1&text=A+dog+runs.")
     box = page.get_by_label("Sentence", exact=True)
     for text in ("A cat sleeps.", "Where?"):
         enter(box, text)

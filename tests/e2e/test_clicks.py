@@ -41,7 +41,7 @@ def type_sentence(page: Page, text: str) -> None:
 
 
 def test_the_slide_of_the_head_that_links_it_to_animal_in_four(page: Page, app: str) -> None:
-    open_page(page, f"{app}/?tour=off&beam_size=1")
+    open_page(page, f"{app}/?beam_size=1")
     type_sentence(page, COREFERENCE)
     clicks, source = Clicks(page), page.get_by_role("group", name="Source", exact=True)
     clicks.on(source.get_by_role("button", name="it", exact=True))
@@ -66,7 +66,7 @@ def test_the_slide_of_the_head_that_links_it_to_animal_in_four(page: Page, app: 
 
 
 def test_from_a_wrong_word_to_the_head_that_wrote_it_in_three(page: Page, app: str) -> None:
-    open_page(page, f"{app}/translate?tour=off&beam_size=1&text=Where+is+the+station%3F")
+    open_page(page, f"{app}/translate?beam_size=1&text=Where+is+the+station%3F")
     clicks = Clicks(page)
     word = page.get_by_role("group", name="Translation", exact=True).get_by_role("button").nth(1)
     text = word.get_attribute("aria-label")
@@ -116,7 +116,7 @@ def lost() -> LostWords:
 def test_from_a_lost_word_to_the_setting_that_brings_it_back_in_four(
     page: Page, shipped_app: str, lost: LostWords
 ) -> None:
-    open_page(page, f"{shipped_app}/?tour=off")
+    open_page(page, f"{shipped_app}/")
     type_sentence(page, lost.sentence)
     clicks, target = Clicks(page), page.get_by_role("group", name="Translation", exact=True)
     expect(target).not_to_contain_text(lost.words)
@@ -130,7 +130,7 @@ def test_from_a_lost_word_to_the_setting_that_brings_it_back_in_four(
 
 
 def test_from_ones_own_checkpoint_to_its_grid_in_three(page: Page, app: str, other_checkpoint: Path) -> None:
-    open_page(page, f"{app}/?tour=off&beam_size=1")
+    open_page(page, f"{app}/?beam_size=1")
     clicks, sidebar = Clicks(page), page.get_by_test_id("stSidebar")
     expect(sidebar.get_by_role("button", name=re.compile("Upload$"))).to_be_in_viewport(ratio=1)
     with page.expect_file_chooser() as chooser:
@@ -147,7 +147,7 @@ def test_from_ones_own_checkpoint_to_its_grid_in_three(page: Page, app: str, oth
 
 
 def test_from_an_alternative_to_its_comparison_in_one(page: Page, app: str) -> None:
-    open_page(page, f"{app}/translate?tour=off&beam_size=1&text=Where+is+the+station%3F")
+    open_page(page, f"{app}/translate?beam_size=1&text=Where+is+the+station%3F")
     clicks = Clicks(page)
     why = page.get_by_role("group", name=re.compile("and not another word")).get_by_role("button")
     option = why.nth(2).get_attribute("aria-label") or ""

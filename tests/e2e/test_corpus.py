@@ -13,7 +13,7 @@ SENTENCES = "A dog runs.\tEin Hund.\nWhere is the sea?\tWo ist das Meer?\nThe ol
 
 
 def test_an_index_is_built_searched_and_an_example_opens_on_the_page_heads(page: Page, app: str) -> None:
-    open_page(page, f"{app}/corpus?tour=off&corpus_kind=cross&corpus_place=any")
+    open_page(page, f"{app}/corpus?corpus_kind=cross&corpus_place=any")
     page.get_by_label("Or paste lines").fill(SENTENCES)
     page.get_by_role("button", name="Index", exact=True).click()
     expect(page.get_by_text("in 3 sentences")).to_be_visible()

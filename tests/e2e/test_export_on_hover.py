@@ -6,7 +6,7 @@ from tests.e2e.idle import open_page
 
 
 def test_the_files_of_a_picture_show_on_hover_and_on_focus(page: Page, app: str) -> None:
-    open_page(page, f"{app}/heads?tour=off&text=A+dog+runs.&beam_size=1&heads_cross=L2+H1")
+    open_page(page, f"{app}/heads?text=A+dog+runs.&beam_size=1&heads_cross=L2+H1")
     row = page.locator("[class*='st-key-export_cross-layer1-head0']")
     files = row.locator(":scope > :not(:first-child)")
     svg = files.first

@@ -11,7 +11,7 @@ from tests.e2e.idle import open_page, wait_until_idle
 
 def test_a_slide_and_python_are_shown_in_dialogs(page: Page, app: str) -> None:
     """The slide has an address, which opens and closes it."""
-    open_page(page, f"{app}/heads?tour=off&text=A+dog+runs.&beam_size=1&heads_cross=L2+H1")
+    open_page(page, f"{app}/heads?text=A+dog+runs.&beam_size=1&heads_cross=L2+H1")
     row = page.locator("[class*='st-key-export_cross-layer1-head0']")
     row.get_by_role("button", name="Slide").click()
     slide = page.get_by_role("dialog", name="Slide")

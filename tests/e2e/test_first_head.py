@@ -13,7 +13,7 @@ LINKS = r"links \d of \d words like the"
 
 def test_pages_open_with_the_same_head_and_say_what_it_does(page: Page, app: str) -> None:
     """And a sentence of characters that the model does not know is noted, an ordinary one is not."""
-    open_page(page, f"{app}/translate?text=\U0001f600\U0001f436\U0001f33b&beam_size=1&tour=off")
+    open_page(page, f"{app}/translate?text=\U0001f600\U0001f436\U0001f33b&beam_size=1")
     note = page.get_by_text("The model does not know most of these characters")
     expect(note).to_be_visible()
     enter(page.get_by_label("Sentence", exact=True), "A dog runs.")

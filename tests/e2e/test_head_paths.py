@@ -8,7 +8,7 @@ from tests.e2e.idle import open_page, wait_until_idle
 
 
 def test_edges_and_nodes_answer_clicks(page: Page, app: str) -> None:
-    address = "text=The%20old%20house.&beam_size=1&target=345.28.346.2&token=3&tour=off&paths_drawn=10"
+    address = "text=The%20old%20house.&beam_size=1&target=345.28.346.2&token=3&paths_drawn=10"
     open_page(page, f"{app}/head_paths?{address}")
     expect(page.get_by_text("an edge repeated with hooks").first).to_be_visible()
     graph = page.get_by_role("group", name="Strongest paths")

@@ -51,7 +51,7 @@ CHANGES = [new_sentence, selected_head, selected_word, other_view_of_the_page, o
 @pytest.mark.new_tab  # the history of a tab has at most 50 entries
 @pytest.mark.parametrize("change", CHANGES, ids=[each.__name__ for each in CHANGES])
 def test_a_change_is_one_entry_of_the_history(page: Page, app: str, change: Callable[[Page], None]) -> None:
-    open_page(page, f"{app}/heads?tour=off&beam_size=1&text=Where+is+it%3F")
+    open_page(page, f"{app}/heads?beam_size=1&text=Where+is+it%3F")
     wait_until_idle(page)
     before = page.url
     entries = page.evaluate("history.length")
@@ -63,7 +63,7 @@ def test_a_change_is_one_entry_of_the_history(page: Page, app: str, change: Call
 
 @pytest.mark.new_tab
 def test_opening_a_link_is_one_entry_and_back_undoes_the_last_change(page: Page, app: str) -> None:
-    page.goto(f"{app}/heads?tour=off&beam_size=1&text=Where+is+it%3F", wait_until="commit")
+    page.goto(f"{app}/heads?beam_size=1&text=Where+is+it%3F", wait_until="commit")
     entries = page.evaluate("history.length")
     wait_until_idle(page)
     assert page.evaluate("history.length") == entries  # what the app adds to the address belongs to it

@@ -73,7 +73,7 @@ def test_selected_options_stay_selected_in_another_language(page: Page, app: str
 def test_numbers_are_written_as_in_the_visitors_language(page: Page, app: str) -> None:
     """Also by Streamlit, whose tables and sliders take the languages of the browser, though that is English."""
     number = page.locator(".number").first
-    open_page(page, f"{app}/translate?language=de&tour=off&beam_size=2&length_penalty=0.6&text=Where%3F")
+    open_page(page, f"{app}/translate?language=de&beam_size=2&length_penalty=0.6&text=Where%3F")
     expect(number).to_have_text(re.compile(r"^\d,\d\d$"))
     page.get_by_role("button", name=GERMAN["Settings"]).first.click()
     value = page.get_by_test_id("stSlider").filter(has_text="Length Penalty").get_by_test_id("stSliderThumbValue")
@@ -109,7 +109,7 @@ def test_the_page_is_in_the_visitors_language_before_the_app_runs(browser: Brows
 def test_an_uploader_speaks_the_visitors_language(page: Page, app: str) -> None:
     """Its button for screen readers, too; the English texts are neither shown nor read out."""
     page.emulate_media(color_scheme="light")
-    open_page(page, f"{app}/score?language=de&tour=off&beam_size=1&text=Where%3F")
+    open_page(page, f"{app}/score?language=de&beam_size=1&text=Where%3F")
     expect_german_uploader(page)
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 390, "height": 900})
@@ -119,7 +119,7 @@ def test_an_uploader_speaks_the_visitors_language(page: Page, app: str) -> None:
 
 def test_files_given_to_an_uploader_are_named_in_the_visitors_language(page: Page, app: str) -> None:
     """And why one is refused, to see and to hear; in English again once the visitor's language is English."""
-    open_page(page, f"{app}/score?language=de&tour=off&beam_size=1&text=Where%3F")
+    open_page(page, f"{app}/score?language=de&beam_size=1&text=Where%3F")
     uploader = page.locator(".st-key-score_file")
     buttons, alert = uploader.get_by_test_id("stFileChips").get_by_role("button"), uploader.get_by_role("alert")
     name = "Remove a.txt"  # a name that looks like the English text

@@ -17,7 +17,7 @@ def test_a_model_is_opened_by_its_files_and_by_its_path(
 ) -> None:
     folder = tmp_path / "opus-mt-en-mul"
     write_model(folder, parallel_text, codes=[">>deu<<", ">>bar<<"])
-    open_page(page, f"{app}/checkpoint?tour=off&beam_size=1&text=The+old+house.")
+    open_page(page, f"{app}/checkpoint?beam_size=1&text=The+old+house.")
     sidebar, table = page.get_by_test_id("stSidebar"), page.locator(".facts-table thead th")
     expect(table).to_have_text(["tiny.safetensors", "Paper, base model", "Section"])
     sidebar.locator("input[type=file]").set_input_files(list(folder.iterdir()))
@@ -56,7 +56,7 @@ def test_attention_without_a_model_is_drawn_and_closed(page: Page, app: str, tmp
     save_arrays(
         tmp_path / "dog.npz", {"cross_attentions": rows} | {name: np.array(each) for name, each in arrays.items()}
     )
-    open_page(page, f"{app}/heads?tour=off&beam_size=1&text=The+old+house.")
+    open_page(page, f"{app}/heads?beam_size=1&text=The+old+house.")
     sidebar, box = page.get_by_test_id("stSidebar"), page.get_by_role("textbox", name="Sentence")
     sidebar.locator("input[type=file]").set_input_files(tmp_path / "dog.npz")
     expect(sidebar).to_contain_text("cross 2 of 4 heads")

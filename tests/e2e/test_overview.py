@@ -8,7 +8,7 @@ from pypdf import PdfReader
 
 from tests.e2e.idle import open_page, wait_until_idle
 
-ADDRESS = "overview?tour=off&text=Where+is+the+dog%3F&beam_size=1"
+ADDRESS = "overview?text=Where+is+the+dog%3F&beam_size=1"
 
 
 def number_of_messages(page: Page) -> int:

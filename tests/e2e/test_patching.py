@@ -6,10 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.idle import open_page, wait_until_idle
 
-ADDRESS = (
-    "text=The%20old%20house%20is%20cold.&corrupted=The%20old%20train%20is%20cold.&beam_size=1&target=345.28.346.2"
-    "&tour=off"
-)
+ADDRESS = "text=The%20old%20house%20is%20cold.&corrupted=The%20old%20train%20is%20cold.&beam_size=1&target=345.28.346.2"
 
 
 def test_a_click_on_a_cell_shows_its_heads(page: Page, app: str) -> None:

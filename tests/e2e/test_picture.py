@@ -13,7 +13,7 @@ from tests.e2e.idle import open_page, wait_until_idle
 
 
 def test_a_link_draws_a_text_and_an_uploaded_picture_replaces_it(page: Page, app: str) -> None:
-    open_page(page, f"{app}/picture?tour=off&picture_text=house&picture_head=L2+H1")
+    open_page(page, f"{app}/picture?picture_text=house&picture_head=L2+H1")
     drawing = page.get_by_role("img", name="The picture for each character, tinted by the attention of L2 H1")
     expect(drawing).to_be_visible()
     expect(page.get_by_test_id("stCode")).to_have_text("house")

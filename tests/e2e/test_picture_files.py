@@ -66,7 +66,7 @@ TEXTS = """place => {
 @pytest.mark.parametrize("address", PAGES)
 def test_files_are_what_is_on_the_screen(page: Page, app: str, requests: list[str], address: str) -> None:
     page.set_viewport_size({"width": 1280, "height": 3000})  # nothing of a picture is out of the window
-    open_page(page, f"{app}/{address}tour=off&{SENTENCE}")
+    open_page(page, f"{app}/{address}{SENTENCE}")
     wait_until_idle(page)
     rows = page.locator(".files[data-picture]").all()
     assert rows

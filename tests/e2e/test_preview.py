@@ -31,7 +31,7 @@ def type_sentence(page: Page, text: str) -> None:
 
 
 def test_words_grid_and_drawing_are_those_of_the_run_that_follows(page: Page, app: str) -> None:
-    open_page(page, f"{app}/heads?text=Where%3F&view=map&tour=off")
+    open_page(page, f"{app}/heads?text=Where%3F&view=map")
     before = page.evaluate(DRAWN)
     page.evaluate(HOLD)
     type_sentence(page, "Two children play.")
@@ -47,7 +47,7 @@ def test_words_grid_and_drawing_are_those_of_the_run_that_follows(page: Page, ap
 
 
 def test_figure_1_is_on_the_screen_before_the_page_runs_and_its_links_come_with_it(page: Page, app: str) -> None:
-    open_page(page, f"{app}/?text=Where%3F&tour=off&beam_size=1")
+    open_page(page, f"{app}/?text=Where%3F&beam_size=1")
     figure = page.locator(".st-key-figure1 svg")
     before = figure.locator(".word").all_text_contents()
     page.evaluate(HOLD)
@@ -72,7 +72,7 @@ def test_where_no_preview_comes_through_the_page_shows_the_sentence(page: Page, 
             route.fulfill(status=status)
 
     page.route("**/preview", refuse)
-    open_page(page, f"{app}/score?text=Where%3F&tour=off")  # a short page
+    open_page(page, f"{app}/score?text=Where%3F")  # a short page
     box = page.get_by_label("Sentence", exact=True)
     box.fill("A d")
     box.dispatch_event("keydown", {"key": "Enter", "isComposing": True, "bubbles": True})  # ends a Chinese word

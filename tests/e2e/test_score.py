@@ -17,7 +17,7 @@ TEXT = "A dog runs.\tEin Hund.\nThe sea.\tDas Meer"
 
 
 def test_a_file_is_scored_and_a_word_opens_in_its_translation(page: Page, app: str) -> None:
-    open_page(page, f"{app}/score?tour=off")
+    open_page(page, f"{app}/score")
     file = page.get_by_test_id("stMain").locator("input[type=file]")
     file.set_input_files({"name": "bad.tsv", "mimeType": "text/plain", "buffer": b"\xff\xfe"})
     expect(page.get_by_text("bad.tsv")).to_be_visible()
@@ -54,7 +54,7 @@ def test_a_link_of_the_command_opens_the_word(
     command = ["score", "--checkpoint", str(tiny_checkpoint), "--input", str(tmp_path / "pairs.tsv"), "--app", app]
     assert main(command) == 0
     worst, *_ = csv.DictReader(io.StringIO(capsys.readouterr().out), delimiter="\t")
-    open_page(page, f"{worst['link']}&tour=off")
+    open_page(page, f"{worst['link']}")
     expect(shown_translation(page)).to_have_text(re.compile(f"^Forced: {re.escape(worst['translation'])}"))
     expect(page.get_by_role("textbox", name="Sentence")).to_have_value(worst["source"])
     expect(page).to_have_url(re.compile(rf"word=target.{worst['number']}(&|$)"))

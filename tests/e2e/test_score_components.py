@@ -9,7 +9,7 @@ from tests.e2e.idle import open_page, wait_until_idle
 
 def test_a_head_of_the_query_opens_its_own_map_and_back_returns(page: Page, app: str) -> None:
     products = "map_0.cross.2.3.2.1"  # the cell that was clicked
-    settings = f"text=Where+is+it%3F&tour=off&beam_size=1&view=map&heads_cross=L2+H3&products={products}"
+    settings = f"text=Where+is+it%3F&beam_size=1&view=map&heads_cross=L2+H3&products={products}"
     open_page(page, f"{app}/heads?{settings}")
     page.get_by_role("button", name="Why does it look there?").click()
     expect(page.get_by_text(re.compile(r"^Cross L2 H3 looks from ")).first).to_be_visible()

@@ -14,7 +14,7 @@ SHOWN = {"3.2.2": "[role=group][aria-label=Heads] button", "3.5": ".stPlotlyChar
 
 
 def test_every_section_is_there_with_its_link(page: Page, app: str) -> None:
-    open_page(page, f"{app}/sections?tour=off")
+    open_page(page, f"{app}/sections")
     expect(page.get_by_test_id("stLinkButton")).to_have_count(len(SECTIONS))
     links = page.get_by_test_id("stLinkButton").get_by_role("link").all()
     assert [link.get_attribute("href") for link in links] == [section.address for section in SECTIONS]

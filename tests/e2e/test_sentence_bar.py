@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.e2e.idle import open_page, wait_until_idle
 from tests.e2e.navigation import enter, shown_translation
 
-ADDRESS = "beam_size=2&tour=off&text=The+dog+is+wet."
+ADDRESS = "beam_size=2&text=The+dog+is+wet."
 
 
 def box(page: Page) -> Locator:
@@ -43,7 +43,7 @@ def test_the_sentence_stands_there_once_as_words_or_as_a_text_box(page: Page, ap
 
 
 def test_an_empty_sentence_shows_the_text_box(page: Page, app: str) -> None:
-    open_page(page, f"{app}/heads?beam_size=1&tour=off&text=")
+    open_page(page, f"{app}/heads?beam_size=1&text=")
     assert opacity(page.locator(".st-key-text")) == "1"
     enter(box(page), "Who?")
     words = page.locator(".st-key-sentence-words")

@@ -76,6 +76,16 @@ def test_a_server_has_the_model_beside_the_page_and_a_link_names_all(server: str
     expect(static.locator(".status")).to_contain_text("Nicht übersetzt")
 
 
+def test_the_figure_plays_and_a_link_names_the_stop(server: str, static: Page) -> None:
+    static.goto(f"{server}/#text=A+dog+runs.&model=multi30k&search=1&language=de&play=cross-keys")
+    expect(static.locator(".play .sentence")).to_contain_text("Cross-Attention auf die Quelle")
+    static.keyboard.press("Escape")
+    static.get_by_role("button", name="Abspielen").click()
+    static.get_by_role("button", name="Tempo").click()
+    expect(static.locator(".play .count")).to_have_text("2 von 14")
+    assert static.evaluate("location.hash").endswith("play=position")
+
+
 def test_the_figure_leads_to_its_heads_on_a_telephone(folder: Path, static: Page) -> None:
     static.set_viewport_size({"width": 390, "height": 800})
     static.goto((folder / "headlight.html").as_uri())

@@ -8,7 +8,7 @@ from tests.e2e.idle import open_page, wait_until_idle
 
 
 def test_the_steps_are_walked_with_the_keyboard(page: Page, app: str) -> None:
-    open_page(page, f"{app}/step_through?tour=off&text=Where%3F&beam_size=1&at=cross-scores")
+    open_page(page, f"{app}/step_through?text=Where%3F&beam_size=1&at=cross-scores")
     walk = page.get_by_role("group", name="Steps of one token")
     expect(walk.get_by_role("heading", name="Scores")).to_be_visible()
     expect(walk.get_by_role("math")).to_be_visible()
@@ -34,7 +34,7 @@ def test_the_steps_are_walked_with_the_keyboard(page: Page, app: str) -> None:
 
 
 def test_a_cell_of_a_map_leads_to_the_products_behind_it(page: Page, app: str) -> None:
-    address = "tour=off&text=Where%3F&beam_size=1&view=map&heads_cross=L2+H3&hide_special=false&words=false"
+    address = "text=Where%3F&beam_size=1&view=map&heads_cross=L2+H3&hide_special=false&words=false"
     open_page(page, f"{app}/heads?{address}")
     expect(page.get_by_text("Click a cell to see the products")).to_be_visible()
     page.locator(".cells").last.click(position={"x": 5, "y": 5})
@@ -50,7 +50,7 @@ def test_a_cell_of_a_map_leads_to_the_products_behind_it(page: Page, app: str) -
 
 
 def test_a_step_of_training_is_walked_with_its_numbers_below_the_formulas(page: Page, app: str) -> None:
-    open_page(page, f"{app}/training_step?tour=off&text=Where%3F&beam_size=1&at=moments")
+    open_page(page, f"{app}/training_step?text=Where%3F&beam_size=1&at=moments")
     walk = page.get_by_role("group", name="Steps of a training")
     expect(walk.get_by_role("heading", name="Moments")).to_be_visible()
     expect(walk.get_by_role("math")).to_have_count(3)

@@ -9,7 +9,7 @@ TEXT = "A dog runs.\tEin Hund rennt.\nThe sea.\tDas Meer"
 
 
 def test_a_sentence_of_the_list_opens_with_both_models(page: Page, app: str) -> None:
-    open_page(page, f"{app}/test_set?tour=off")
+    open_page(page, f"{app}/test_set")
     sidebar = page.get_by_test_id("stSidebar")
     sidebar.locator("input[type=file]").set_input_files(shipped_checkpoint("multi30k"))
     main = page.get_by_test_id("stMain")

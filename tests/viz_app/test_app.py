@@ -114,7 +114,6 @@ def test_a_link_of_the_readme_opens_a_page_that_knows_its_settings(start: Start,
     address = urlsplit(link.replace("L5+H8", "L2+H4"))  # the tiny model has fewer
     settings = dict(parse_qsl(address.query))
     app = opened(start(**settings), address.path.strip("/") or VIEWS[0].name)
-    assert settings.pop("tour") == "off"
     for name, value in settings.items():
         assert name in app.session_state, f"no widget has the setting {name}"
         # Values that a widget does not have are deleted, as are those that it has anyway.

@@ -3,17 +3,21 @@
 
 /** @import { Component } from "./streamlit" */
 /** @import { Links } from "./page_links.js" */
-/** @import { Step } from "./tour_lead.js" */
 
+import { scrollWhileDrawn } from "../../core/drawing/scrolling.js";
 import { language } from "../../core/drawing/texts.js";
 import { nameLinks } from "./page_links.js";
 import { component } from "./renderer.js";
-import { lead } from "./tour_lead.js";
 import { translateUploaders } from "./uploader_words.js";
 
-export default component((/** @type {Component<{ links: Links, tour: Step | null }>} */ { data, setTriggerValue }) => {
-  const stops = [nameLinks(data.links)];
-  if (data.tour) stops.push(lead(data.tour, () => setTriggerValue("leave", true)));
+let reached = "";
+
+export default component((/** @type {Component<Links & { part?: string, move?: string }>} */ { data }) => {
+  const { part, move = "" } = data;
+  if (part && reached !== move)
+    scrollWhileDrawn(() => document.querySelector(part)?.scrollIntoView({ block: "nearest" }));
+  if (part) return void (reached = move);
+  const stops = [nameLinks(data)];
   if (language() !== "en") stops.push(translateUploaders());
   return () => stops.forEach((stop) => stop());
 });

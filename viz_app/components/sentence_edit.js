@@ -2,7 +2,7 @@
 // The text box of the sentence, which is Streamlit's: the style sheet of the page shows it in place of the words while it
 // has the focus.
 
-import { button } from "../../core/drawing/dom.js";
+import { action } from "../../core/drawing/dom.js";
 import { tr } from "../../core/drawing/texts.js";
 import { BOX } from "./preview.js";
 
@@ -11,13 +11,9 @@ const box = () => document.querySelector(BOX);
 
 /** A button that turns the words into the text box. */
 export function editButton() {
-  const node = button("edit", true);
+  const node = action("\u270e\ufe0e", tr("Edit the sentence"), edit);
   node.dataset.control = "edit";
-  node.textContent = "\u270e\ufe0e";
-  node.title = tr("Edit the sentence");
-  node.setAttribute("aria-label", node.title);
-  node.onclick = edit;
-  return node;
+  return Object.assign(node, { className: "edit" });
 }
 
 /** Let the visitor type, at the end of the sentence. */

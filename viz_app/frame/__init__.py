@@ -1,1 +1,1 @@
-"""The frame of every page: sentence input, sidebar, tour, share menu, badges."""
+"""The frame of every page: sentence input, sidebar, share menu, badges."""

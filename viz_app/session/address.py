@@ -33,7 +33,6 @@ def _text(name: str, default: str | None = None, *, is_preset: bool = False) -> 
 
 # the frame of every page
 LANGUAGE = Field(IN_ADDRESS, choice({code: code for code in LANGUAGES}), in_frame=True)
-TOUR = Field("tour", choice({"off": "off"}), in_frame=True)
 CHECKPOINT = Field("checkpoint", TEXT, "", in_frame=True)  # name of a shipped one, if it is not the first
 UPLOADED = Field("uploaded", TEXT, "", in_frame=True)  # of a file that was opened: digits of its digest, and its name
 SENTENCE = Field("text", TEXT, FIRST_EXAMPLE, in_frame=True)
@@ -78,6 +77,7 @@ COMPARE = Field("compare", SWITCH, False)
 MASS = Field("mass", NUMBER, 1.0)
 STEP = Field("step", INTEGER, 0)
 PART = _text("part", "")  # of Figure 1, whose code is shown
+PLAY = _text("play", "")  # a stop of Figure 1, played
 OUTPUT = _same("output", "whole", "selected")
 JUDGED_BY = _one_of("judged_by", sentence=marked("Sentence"), sample=marked("Sample"))
 SCORED_SAMPLE = _text("scored_sample", "")

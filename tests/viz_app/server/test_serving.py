@@ -202,7 +202,7 @@ print(app.selectbox(key="open_model").options)
 @pytest.fixture(scope="module")
 def started(tiny_checkpoint: Path) -> Ended:
     """`START`, which prints a line of each stage."""
-    frame = ("main", "frame.sidebar", "frame.share_menu", "frame.tour", "frame.badges", "frame.sentence_input")
+    frame = ("main", "frame.sidebar", "frame.share_menu", "frame.badges", "frame.sentence_input")
     stages = (
         "\n".join(f"import viz_app.{module}" for module in frame),
         imports_of(VIEWS[0].script),

@@ -13,6 +13,7 @@ import { component, rootOf } from "../../components/renderer.js";
 
 const STEP = "step"; // of the address, counted from 1
 const PART = "part"; // whose lines of code are shown
+const STOP = "play"; // of Play
 
 /**
  * @typedef {Figure1Data & {
@@ -30,11 +31,8 @@ const drawn = new WeakMap();
 export default component((/** @type {Component<Data>} */ { data, parentElement }) => {
   const root = rootOf(parentElement);
   const chosen = firstChosen(root, data);
-  const picture = element("div", "picture");
-  const controls = control(element("div", "controls"));
-  if (!root.querySelector(".picture")) root.replaceChildren(controls, picture);
-  const place = /** @type {HTMLElement} */ (root.querySelector(".picture"));
-  const bar = /** @type {HTMLElement} */ (root.querySelector(".controls"));
+  if (!root.firstChild) root.append(control(element("div", "controls")), element("div", "picture"));
+  const [bar, place] = /** @type {HTMLElement[]} */ ([...root.children]);
   const drawing = drawFigure1(place, data, chosen, {
     onChoose: ({ step }, { source }) => {
       const name = source === undefined ? data.words.target[step] : data.words.source[source];
@@ -44,6 +42,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement }
     },
     onOpen: () => show(),
     onFollow: openAddress,
+    onPlay: () => show(),
     onCode: (name) => {
       const last = drawn.get(root);
       if (last) last.part = name;
@@ -55,10 +54,12 @@ export default component((/** @type {Component<Data>} */ { data, parentElement }
     const last = drawn.get(root);
     if (last) last.chosen = now;
     keep(PART, last?.part || null);
+    keep(STOP, now.stop ?? null);
     keep(STEP, now.step === data.first ? null : now.step + 1, aboutOf(data)); // the first is not in the address
-    showControls(bar, data, drawing);
+    controls.showChosen();
   };
-  bar.replaceChildren(...newControls(data, drawing, show));
+  const controls = newControls(data, drawing, show);
+  bar.replaceChildren(drawing.start, ...controls.nodes);
   show();
   const stop = listen(root, (pointed) => {
     const at = pointed?.words.map((word) => data.words.target.indexOf(word)).find((index) => index >= 0);
@@ -83,7 +84,9 @@ function firstChosen(root, data) {
   const last = drawn.get(root);
   const isSame = last?.about === about;
   const chosen = isSame ? last.chosen : undefined;
-  const named = last ? last.part : (new URLSearchParams(window.location.search).get(PART) ?? undefined);
+  const address = new URLSearchParams(window.location.search);
+  const named = last ? last.part : (address.get(PART) ?? undefined);
+  const { stop = undefined, plays = false } = last ? (last.chosen ?? {}) : { stop: address.get(STOP) ?? undefined };
   const part = last?.chosen?.part ?? named;
   drawn.set(root, { about, selected, chosen, part: named });
   if (chosen && last?.selected === selected) return chosen;
@@ -91,44 +94,37 @@ function firstChosen(root, data) {
   const source = data.words.source.findIndex((word) => data.selected.includes(word));
   const before = chosen?.step ?? (restored(STEP, 1, data.predicted.length, about) ?? data.first + 1) - 1;
   const isIn = data.selected.includes(data.words.target[before]);
-  return { step: target < 0 || isIn ? before : target, source, open: chosen?.open, part };
+  return { step: target < 0 || isIn ? before : target, source, open: chosen?.open, part, stop, plays };
 }
 
-/** @param {Data} data @param {Figure1Drawing} drawing @param {() => void} show */
+/** @param {Data} data @param {Figure1Drawing} drawing @param {() => void} show Of what is chosen, here and elsewhere. */
 function newControls(data, drawing, show) {
-  const step = element("label", "step", tr("Decoding step"));
-  const slider = element("input");
-  Object.assign(slider, { type: "range", min: "1", max: String(data.predicted.length), step: "1" });
+  const { encoder, decoder } = data.model;
+  const [step, about] = [element("label", "step", tr("Decoding step")), element("output", "about")];
+  const slider = Object.assign(element("input"), { type: "range", min: "1", max: String(data.predicted.length) });
   slider.oninput = () => {
     drawing.choose({ step: Number(slider.value) - 1 });
     show();
   };
-  const all = button("all", true);
+  step.append(slider);
+  const all = Object.assign(button("all", true), { textContent: tr("All sub-layers") });
+  const isAll = () => {
+    const { open } = drawing.chosen();
+    return open.encoder.length === encoder.layers && open.decoder.length === decoder.layers;
+  };
   all.onclick = () => {
-    const isOpen = all.getAttribute("aria-pressed") === "true";
-    const { encoder, decoder } = data.model;
-    const every = { encoder: [...Array(encoder.layers).keys()], decoder: [...Array(decoder.layers).keys()] };
-    drawing.open(isOpen ? { encoder: [], decoder: [] } : every);
+    const [below, above] = [encoder, decoder].map(({ layers }) => (isAll() ? [] : [...Array(layers).keys()]));
+    drawing.open({ encoder: below, decoder: above });
     show();
   };
-  all.textContent = tr("All sub-layers");
-  step.append(slider);
-  return [step, element("output", "about"), element("span", "space"), all];
-}
-
-/** @param {HTMLElement} bar @param {Data} data @param {Figure1Drawing} drawing */
-function showControls(bar, data, drawing) {
-  const { step, open } = drawing.chosen();
-  const [slider, about, all] = ["input", ".about", ".all"].map((each) => bar.querySelector(each));
-  if (slider instanceof HTMLInputElement) {
+  const showChosen = () => {
+    const { step } = drawing.chosen();
+    const words = { fed: data.fed[step].name, predicted: data.predicted[step].name };
+    const text = tr("after {fed} comes {predicted}", words);
     slider.value = String(step + 1);
-    slider.setAttribute(
-      "aria-valuetext",
-      tr("after {fed} comes {predicted}", { fed: data.fed[step].name, predicted: data.predicted[step].name }),
-    );
-  }
-  const words = { fed: data.fed[step].name, predicted: data.predicted[step].name };
-  about?.replaceChildren(isolated(tr("after {fed} comes {predicted}", words)));
-  const every = open.encoder.length === data.model.encoder.layers && open.decoder.length === data.model.decoder.layers;
-  all?.setAttribute("aria-pressed", String(every));
+    slider.setAttribute("aria-valuetext", text);
+    about.replaceChildren(isolated(text));
+    all.setAttribute("aria-pressed", String(isAll()));
+  };
+  return { nodes: [step, about, element("span", "space"), all], showChosen };
 }

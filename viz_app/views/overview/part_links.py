@@ -1,6 +1,5 @@
 """Addresses of the pages that explain the parts of Figure 1."""
 
-from core.drawing.paper_parts import PARTS
 from viz_app.page_list import VIEWS, ModelKind
 from viz_app.session import address, step_place
 from viz_app.session.fields import page_address
@@ -12,9 +11,9 @@ _TOKEN = {
     step_place.TOKEN.key: "{followed}",
 }
 # By the `link` of a part: a page and its settings, with what the part and the chosen token say in place of names in
-# braces, see `Figure1Part` and `tokens` in types.d.ts. Parts without a page of their own have their step alone.
+# braces, see `Figure1Part` and `tokens` in types.d.ts. A part without a page of its own has its `step` alone.
 TARGETS: dict[str, tuple[str, dict[str, str]]] = {
-    **{f"{part.name}.step": ("step_through", {**_TOKEN, step_place.STEP.key: part.step}) for part in PARTS},
+    "step": ("step_through", {**_TOKEN, step_place.STEP.key: "{step}"}),
     "head": (
         "heads",
         {address.KIND.key: "{kind}", "heads_{kind}": "L{layer} H{head}", address.WORD.key: "{word}"},

@@ -6,7 +6,7 @@
 /** @import { Block } from "./step_blocks.js" */
 /** @import { MathTree } from "./step_formula.js" */
 
-import { button, control, element, focusedIn, group } from "../../../core/drawing/dom.js";
+import { action, button, control, element, focusedIn, group } from "../../../core/drawing/dom.js";
 import { tr } from "../../../core/drawing/texts.js";
 import { component, replaceListener, rootOf } from "../../components/renderer.js";
 import { drawnBlock, numbersTable } from "./step_blocks.js";
@@ -144,19 +144,18 @@ function draw(walk, data, index, { go, show, tell }) {
  */
 function tools(walk, { steps, about }, index, { go, show }) {
   const node = control(element("div", "tools"));
-  const back = action("back", "\u2190", tr("Previous step (left arrow key)"), () => go(index - 1));
-  const next = action("next", "\u2192", tr("Next step (right arrow key)"), () => go(index + 1));
+  const back = action("\u2190", tr("Previous step (left arrow key)"), () => go(index - 1), "back");
+  const next = action("\u2192", tr("Next step (right arrow key)"), () => go(index + 1), "next");
   back.disabled = index === 0;
   next.disabled = index === steps.length - 1;
-  const table = action("table", tr("Numbers"), tr("The numbers of this step as a table"), () => {
+  const turn = () => {
     walk.asTable = !walk.asTable;
     show();
-  });
+  };
+  const table = action(tr("Numbers"), tr("The numbers of this step as a table"), turn, "table");
   table.setAttribute("aria-pressed", String(walk.asTable));
-  const full = action("full", tr("Full screen"), tr("Large type, for a lecture; Escape ends it"), () => {
-    if (document.fullscreenElement) document.exitFullscreen();
-    else walk.node.requestFullscreen();
-  });
+  const enlarge = () => void (document.fullscreenElement ? document.exitFullscreen() : walk.node.requestFullscreen());
+  const full = action(tr("Full screen"), tr("Large type, for a lecture; Escape ends it"), enlarge, "full");
   node.append(
     back,
     next,
@@ -165,17 +164,6 @@ function tools(walk, { steps, about }, index, { go, show }) {
     table,
     full,
   );
-  return node;
-}
-
-/** @param {string} role @param {string} text @param {string} name @param {() => void} onClick */
-function action(role, text, name, onClick) {
-  const node = button("action", true);
-  node.textContent = text;
-  node.title = name;
-  node.setAttribute("aria-label", name);
-  node.dataset.role = role;
-  node.onclick = onClick;
   return node;
 }
 

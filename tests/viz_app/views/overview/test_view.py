@@ -52,8 +52,10 @@ def test_a_model_of_any_project_has_all_its_heads_and_links(
         stack = "encoder" if kind == "encoder_self" else "decoder"
         maps, shape = sent[-1]["maps"][kind], sent[-1]["model"][stack]
         assert len(maps["layers"]) == shape["layers"] == getattr(config, f"num_{stack}_layers")
-        size = shape["heads"] * maps["rows"] * maps["columns"]
-        assert all(len(base64.b64decode(layer)) == size for layer in maps["layers"])
+        size = 2 * maps["rows"] * maps["columns"]
+        assert all(
+            [len(base64.b64decode(head)) for head in heads] == [size] * shape["heads"] for heads in maps["layers"]
+        )
 
 
 def test_a_parser_has_the_links_that_fit(start: Start, tree_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +63,7 @@ def test_a_parser_has_the_links_that_fit(start: Start, tree_checkpoint: Path, mo
     monkeypatch.setattr(figure1, "_component", lambda data, key: sent.append(data))
     app = opened(start(tree_checkpoint, text="A dog runs."), "overview")
     assert not app.error
-    assert {"head", "decoder.layer.step", "other"} <= sent[-1]["links"].keys() < TARGETS.keys()
+    assert {"head", "step", "other"} <= sent[-1]["links"].keys() < TARGETS.keys()
 
 
 def test_every_link_leads_to_a_page_for_the_kind_of_model() -> None:
@@ -80,15 +82,12 @@ def test_a_head_opens_on_heads_with_its_kind_layer_head_and_word(
     assert app.query_params["word"] == word
 
 
-@pytest.mark.parametrize(
-    ("stack", "part", "at"),
-    [("encoder", "feed_forward", "feed_forward-hidden"), ("decoder", "residual", "cross-residual")],
-)
+@pytest.mark.parametrize(("stack", "at"), [("encoder", "feed_forward-hidden"), ("decoder", "cross-residual")])
 def test_a_sub_layer_opens_step_by_step_with_its_layer_and_token(
-    start: Start, payload: dict[str, Any], stack: str, part: str, at: str
+    start: Start, payload: dict[str, Any], stack: str, at: str
 ) -> None:
     token = payload["tokens"]["source" if stack == "encoder" else "target"][2]
-    app = followed(start, filled(links()[f"{part}.step"], stack=stack, layer=2, head=1, kind="cross", **token))
+    app = followed(start, filled(links()["step"], stack=stack, layer=2, head=1, step=at, **token))
     assert app.button_group(key="stack").value == stack
     assert app.selectbox(key="step_layer").value == "L2"
     assert app.selectbox(key="followed").value == token["followed"]

@@ -36,7 +36,7 @@ class PaperSection:
         """Address of the view in this state and language, relative to the app's."""
         text = {"text": self.sentence} if self.sentence else {}
         own = {} if language() == ENGLISH else {"language": language()}
-        settings = {"tour": "off", **text, **self.settings, **own}
+        settings = {**text, **self.settings, **own}
         return f"{self.page}?{urlencode(settings, doseq=True)}"
 
     @property

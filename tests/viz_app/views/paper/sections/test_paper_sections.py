@@ -20,7 +20,7 @@ def test_a_link_names_the_language_and_the_same_settings_in_each(monkeypatch: py
     english = parse_qs(urlsplit(section.address).query)
     monkeypatch.setattr("viz_app.views.paper.sections.paper_sections.language", lambda: "de")
     german = parse_qs(urlsplit(section.address).query)
-    assert section.parts == {"MultiHeadAttention": "overview?tour=off&part=attention&language=de"}
+    assert section.parts == {"MultiHeadAttention": "overview?part=attention&language=de"}
     assert "language" not in english
     assert german == english | {"language": ["de"]}
 

@@ -49,7 +49,8 @@ def test_the_parts_of_figure_1_have_their_steps_and_sections(
     names = {view.name for path in paths.values() for view in step_list(path, piece, tree)}
     kinds = {"residual": (*KINDS, "feed_forward"), "norm": (*KINDS, "feed_forward"), "attention": ("encoder_self",)}
     for part in PARTS:
-        assert {part.step.format(kind=kind) for kind in kinds.get(part.name, KINDS)} <= names
+        steps = part.step, *part.then
+        assert {step.format(kind=kind) for kind in kinds.get(part.name, KINDS) for step in steps} <= names
         assert part.section in {section.number for section in SECTIONS}
 
 
