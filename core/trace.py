@@ -242,11 +242,10 @@ def edit(model: Transformer, functions: Mapping[str, Edit]) -> Generator[None]:
 
 def later_tokens_visible(model: Transformer) -> dict[str, Edit]:
     """Edits that take the causal mask from whole passes; a search, whose queries are not its keys, keeps it."""
-
-    def opened(mask: Tensor) -> Tensor | None:
-        return mask.any(-2, keepdim=True).expand_as(mask) if mask.size(-2) == mask.size(-1) else None
-
-    return dict.fromkeys(places(model, "decoder.*.self_attention.mask"), opened)
+    return dict.fromkeys(
+        places(model, "decoder.*.self_attention.mask"),
+        lambda mask: mask.any(-2, keepdim=True).expand_as(mask) if mask.size(-2) == mask.size(-1) else None,
+    )
 
 
 class LayerCall(NamedTuple):

@@ -238,14 +238,12 @@ def _check_tensors(path: Path, model: Transformer, stored: dict[str, Any]) -> No
     expected = {name: list(parameter.shape) for name, parameter in model.named_parameters()}
     missing = sorted((expected.keys() | {TOKENIZER_KEY}) - stored.keys())
     surplus = sorted(stored.keys() - expected.keys() - {TOKENIZER_KEY})
-    if missing:
-        raise CheckpointError(
-            f"{path.name} lacks {len(missing)} tensors that its config calls for: {_first_names(missing)}"
-        )
-    if surplus:
-        raise CheckpointError(
-            f"{path.name} has {len(surplus)} tensors that its config does not call for: {_first_names(surplus)}"
-        )
+    for names, problem in (
+        (missing, "lacks {} tensors that its config calls"),
+        (surplus, "has {} tensors that its config does not call"),
+    ):
+        if names:
+            raise CheckpointError(f"{path.name} {problem.format(len(names))} for: {_first_names(names)}")
     for name, shape in expected.items():
         if stored[name].get_shape() != shape:
             raise CheckpointError(

@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 from core.files.console import printable, show
@@ -105,8 +104,8 @@ def read_checkpoint(
         files.tokenized = tokenized
         files.label = model.name if model else files.label
         own = own_file(files)
-        opened = partial(checked_files, name=check) if check else import_files
-        checkpoint = load_checkpoint(own) if own and not check else opened(files)
+        read = load_checkpoint(own) if own and not check else None
+        checkpoint = read or (checked_files(files, check) if check else import_files(files))
     if model and "imported" in checkpoint.training:
         checkpoint.training["imported"]["revision"] = model.revision
     return checkpoint

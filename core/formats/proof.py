@@ -27,21 +27,15 @@ from core.trace import edit, later_tokens_visible, places, record
 
 Forward = Callable[[Tensor, Tensor], Any]  # ids [B, S] and [B, T] to logits
 Description = Mapping[str, Any]
+# A way to call a forward: what True means in its masks ("torch", as in `torch.nn.Transformer`, "visible", "hidden", or
+# "" for none), their axes unless torch's, whether they are of 0 and 1, whether ids are [S, B] and results [T, B, V]
+Call = tuple[str, int, bool, bool]
 Load = Callable[[Description], Checkpoint]
 SHAPE = 3, 7, 5  # B, S and T of the batch that is compared
 PADDING = 2  # tokens that a sentence with padding has at its end
 ROUNDING = 2.0**-20  # of a sub-layer in float32, relative
 OF_TARGET = re.compile(r"(?!mem)(.*(tgt|trg|target|dec|look|causal|future)|y)", re.IGNORECASE)
 VALUES = ("input", "output", "norm_output", "residual_after")  # of a part, in the order of the computation
-
-
-class Call(NamedTuple):
-    """A way to call a forward."""
-
-    masks: str  # what True means in them: "torch", as in `torch.nn.Transformer`, "visible", "hidden"; "" for none
-    axes: int  # of a mask, unless it is torch's
-    numbers: bool  # 0 and 1 in masks, no truth values
-    sequence_first: bool  # ids are [S, B], results [T, B, V]
 
 
 class Agreement(NamedTuple):
@@ -139,7 +133,7 @@ class UserModule:
         return seen
 
     def _run(self, source: Tensor, target: Tensor) -> Tensor:
-        config, is_first = self._like.config, self._call.sequence_first
+        config, is_first = self._like.config, self._call[-1]
         device = next((each.device for each in self._module.parameters()), target.device)
         source, target = source.to(device), target.to(device)
         ids = (source.T, target.T) if is_first else (source, target)
@@ -161,8 +155,8 @@ class UserModule:
         """Ways to call the forward, the more common ones first."""
         kinds = [(kind, *each) for each in product((4, 3, 2), (False, True)) for kind in ("visible", "hidden")]
         masks = [*[("torch", 0, False), *kinds] * bool(self._masks), ("", 0, False)]
-        for mask, is_first in product(masks, (False, True)[: 1 + self._is_own]):
-            yield Call(*mask, is_first)
+        for (kind, axes, numbers), is_first in product(masks, (False, True)[: 1 + self._is_own]):
+            yield kind, axes, numbers, is_first
 
     def _arguments(self, source: Tensor, target: Tensor) -> dict[str, Tensor]:
         """Masks and lengths by the names of parameters."""

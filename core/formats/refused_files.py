@@ -28,7 +28,12 @@ BEGINNINGS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
     ),
     (re.compile(rb"[\x81-\x8f][\xa1-\xbf]\w+[\x80-\x8f\xde]"), "a file of Flax (msgpack)", IN_PYTORCH),
 )
-ADAPTER = re.compile(rb'[."](lora_[AB]|lora_embedding_[AB]|lora_magnitude_vector)[."]')
+ADAPTER = (  # what it is, and what to do
+    "a LoRA adapter, which only changes the parameters of another model",
+    "merge the two, model.merge_and_unload().save_pretrained(FOLDER) in PEFT, and give that folder with the "
+    "tokenizer's files",
+)
+ADAPTED = re.compile(rb'[."](lora_[AB]|lora_embedding_[AB]|lora_magnitude_vector)[."]')
 
 
 def refuse_file(path: Path, name: str) -> None:
@@ -44,14 +49,5 @@ def refuse_adapter(path: Path, name: str) -> None:
     """Refuse a safetensors file whose tensors have the names of a LoRA adapter."""
     with open(path, "rb") as file:
         start = file.read(9)
-        if start[8:] == b"{" and ADAPTER.search(file.read(min(int.from_bytes(start[:8], "little"), MAX_HEADER_BYTES))):
-            raise CheckpointError(adapter_refusal(name, None))
-
-
-def adapter_refusal(label: str, base: object) -> str:
-    """Why an adapter is not read, and what to do."""
-    of = f" of {base!r:.60}" if isinstance(base, str) else ""
-    return (
-        f"{label} is a LoRA adapter{of}, which only changes the parameters of another model: merge the two, "
-        f"model.merge_and_unload().save_pretrained(FOLDER) in PEFT, and give that folder with the tokenizer's files"
-    )
+        if start[8:] == b"{" and ADAPTED.search(file.read(min(int.from_bytes(start[:8], "little"), MAX_HEADER_BYTES))):
+            raise CheckpointError(f"{name} is {ADAPTER[0]}: {ADAPTER[1]}")

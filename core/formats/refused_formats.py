@@ -3,20 +3,20 @@
 import re
 from typing import Any, cast
 
-from core.formats.refused_files import IN_PYTORCH, adapter_refusal, refuse_adapter, refuse_file
+from core.formats.refused_files import ADAPTER, IN_PYTORCH, refuse_adapter, refuse_file
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.untrusted_parameters import CheckpointError
 
 ENCODER_DECODER = "Headlight shows encoder-decoder models: give one of those in docs/formats.md"
-TABLE_END = bytes.fromhex("57fb808b247547db")  # of the index of a checkpoint of TensorFlow
-ADAPTER_SETTINGS = "adapter_config.json"
 ARRAYS = "For pictures of its attention, see `python -m core explain-arrays` in docs/formats.md"
 # Names in folders without parameters, what the folders are, and what to do.
 FOLDERS = (
     (re.compile(r"checkpoint-\d{1,12}"), "the folder of a training by transformers", "give {} in it, which is a model"),
     (re.compile("onnx"), "a model in ONNX, graphs of operations without the names of the parts", IN_PYTORCH),
     (re.compile(r"params\.(best|\d{5})"), "a model of Sockeye", f"Headlight imports none. {ARRAYS}"),
+    (re.compile(r"adapter_(config\.json|model\..+)"), *ADAPTER),
+    (re.compile(r".+\.ckpt-\d+\.(index|meta|data.+)"), "a checkpoint of TensorFlow", IN_PYTORCH),
     (re.compile("zero_to_fp32.py"), "a training by DeepSpeed", "run its own `python {} . OUT`, and give OUT"),
 )
 # Types and classes of transformers that have one stack, and the one that they lack.
@@ -29,12 +29,6 @@ ALONE = {
         r"bert|roberta|distilbert|xlm-roberta|electra|albert|deberta(-v2)?|modernbert|"
         r".*For(MaskedLM|PreTraining|\w+Classification)"
     ),
-}
-# Descendants of T5 that Headlight does not import, and why.
-T5 = {
-    "umt5": "each of its layers has relative positions of its own",
-    "longt5": "its encoder attends locally, in blocks",
-    "switch_transformers": "it has several networks in a layer, of which a token takes one",
 }
 
 
@@ -54,19 +48,9 @@ def refuse_foreign_weights(files: SourceFiles) -> None:
     for pattern, what, advice in FOLDERS:
         if inside := sorted(filter(pattern.fullmatch, files.names | files.folders), key=lambda each: (len(each), each)):
             raise CheckpointError(f"{files.label} is {what}: {advice.format(inside[-1])}")
-    base = Settings.read(files, ADAPTER_SETTINGS).values
-    if "peft_type" in base:
-        raise CheckpointError(adapter_refusal(files.label, base.get("base_model_name_or_path")))
     for name in sorted(files.names):
         refuse_adapter(files.located(name), name)
-    for name in sorted(files.names):
         refuse_file(files.located(name), name)
-    for name in sorted(files.names):
-        path = files.located(name)
-        with open(path, "rb") as file:
-            file.seek(-min(path.stat().st_size, len(TABLE_END)), 2)
-            if file.read() == TABLE_END:
-                raise CheckpointError(f"{name} is of a checkpoint of TensorFlow: {IN_PYTORCH}")
 
 
 def _refuse_other_types(files: SourceFiles) -> None:
@@ -82,5 +66,4 @@ def _refuse_other_types(files: SourceFiles) -> None:
                 f"config.json describes {kind!r:.60}, {stack} alone, without {other} and the attention between the "
                 f"two: {ENCODER_DECODER}"
             )
-    reason = f": {T5[kind]}" if kind in T5 else ""
-    raise CheckpointError(f"config.json: model_type is {kind!r:.60}, which Headlight does not import{reason}. {ARRAYS}")
+    raise CheckpointError(f"config.json: model_type is {kind!r:.60}, which Headlight does not import. {ARRAYS}")

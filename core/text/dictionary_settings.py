@@ -26,11 +26,7 @@ def language_of(settings: Mapping[str, Any], name: str) -> str:
 
 
 def no_end_of(settings: Mapping[str, Any]) -> tuple[int | None, dict[str, str]]:
-    """`target_tokens` and `aliases`.
-
-    Raises:
-        ValueError: they are no number of tokens and no object of pieces.
-    """
+    """`target_tokens` and `aliases`, or raise a `ValueError` if they are no number of tokens or no object of pieces."""
     number, aliases = settings.get("target_tokens"), settings.get("aliases", {})
     is_object = isinstance(aliases, dict) and all(isinstance(each, str) for each in cast("Any", aliases).values())
     if (number is not None and number not in TARGET_TOKENS) or not is_object:
