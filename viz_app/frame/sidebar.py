@@ -51,7 +51,8 @@ def checkpoint_box(place: DeltaGenerator) -> Model | None:
         st.error(
             tr(
                 "{reason} Upload a checkpoint in the sidebar, or train one (see `python -m train --help`). The "
-                "environment variable `{variable}` can name another file to start with.",
+                "environment variable `{variable}` can name another file to start with, and `HEADLIGHT_SHARE` the "
+                "folder of a release or a clone, with its models.",
                 reason=plain(str(error)),
                 variable=models.CHECKPOINT_VARIABLE,
             )
