@@ -32,6 +32,7 @@ LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 OTHER_OPTIONS = {
     "--address",
     "--port",
+    "--version",
     "--server",
     "--porcelain",
     "--ordinary",

@@ -50,7 +50,7 @@ def test_an_unknown_hypothesis_is_refused(translator: Translator) -> None:
 def test_a_saved_notebook_has_the_texts_escaped(translator: Translator) -> None:
     data, _ = translator.show(SOURCE)._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in data
-    assert "<b>A dog &lt;b&gt;runs&lt;/b&gt;.</b>" in data["text/html"]
+    assert "<th>A dog &lt;b&gt;runs&lt;/b&gt;.<tr>" in data["text/html"]
     assert data["text/html"].count("<iframe") == 1
 
 
