@@ -71,11 +71,7 @@ def draft(files: SourceFiles) -> dict[str, Any]:
 
 
 def refuse_parameters(files: SourceFiles) -> None:
-    """Refuse parameters without what says how they are used.
-
-    Raises:
-        CheckpointError: there are some; the message says what they are, by the names of tensors, and what to do.
-    """
+    """Refuse parameters alone with a `CheckpointError` that says what they are, by their names, and what to do."""
     unread: list[CheckpointError] = []
     for name in sorted(name for name in files.names if name.endswith(SUFFIXES)):
         try:

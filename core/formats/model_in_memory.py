@@ -62,10 +62,8 @@ def checkpoint_of_model(
 def checked_files(files: SourceFiles, name: str) -> Checkpoint:
     """The checkpoint of a described file, `proved` by the module that a function `MODULE:FUNCTION` returns.
 
-    It is imported from the present folder, and its module gets the parameters of the file.
-
-    Raises:
-        CheckpointError: there is no such function, or parameters of its module are not in the file; or see `proved`.
+    It is imported from the present folder, and its module gets the parameters of the file, or a `CheckpointError` says
+    that there is no such function or that some are missing.
     """
     sys.path.insert(0, str(Path.cwd()))
     try:
@@ -122,12 +120,11 @@ def _described(
     for side, each in zip(SIDES if len(sides) > 1 else ("",), sides, strict=True):
         if isinstance(each, str | Path):
             folder = Path(each)
-            paths |= {path.name: path for path in (folder.iterdir() if folder.is_dir() else [folder])}
-            paths = {name: path for name, path in paths.items() if path.is_file() and name != CONFIG}
+            inside = folder.iterdir() if folder.is_dir() else [folder]
+            paths |= {path.name: path for path in inside if path.is_file()}
         elif each is not None:
             name, content = _vocabulary(each)
             contents[f"{side}_{name}" if side else name] = content
-    paths = {name: path for name, path in paths.items() if name not in contents}
     tables = {name: each for name, each in model.named_buffers() if each.dim() > 1 and TABLE.fullmatch(name)}
     tensors = _tensors(model, {**dict(model.named_parameters(remove_duplicate=False)), **tables})
     files = SourceFiles(_label(model), paths, contents, tensors)

@@ -55,9 +55,6 @@ class UserModule:
         CheckpointError: it cannot be run on ids of source and target, or mixes the sentences of a batch.
     """
 
-    is_causal: bool  # whether its logits depend on no later token of the target
-    hides_padding: bool  # whether a sentence in a batch with padding has the logits that it has alone
-
     def __init__(self, module: nn.Module, like: Transformer, forward: Forward | None) -> None:
         self._module, self._like, self._batch = module, like, batch_of(like.config)
         self._forward, self._is_own = forward or module.forward, forward is None
@@ -79,7 +76,7 @@ class UserModule:
                 f"forward=FUNCTION, which returns its logits for ids [B, S] and [B, T]"
             )
         self._call = max(found, key=found.__getitem__)
-        independent, _, self.is_causal, self.hides_padding = found[self._call]
+        independent, _, self.is_causal, self.hides_padding = found[self._call]  # see `_properties`
         if not independent:
             raise CheckpointError(f"{name}: the logits of a sentence depend on the others of its batch, on either axis")
         self._values = self._seen()

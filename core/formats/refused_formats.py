@@ -33,12 +33,7 @@ ALONE = {
 
 
 def refuse_by_name(files: SourceFiles) -> None:
-    """Refuse the files of programs that Headlight knows but does not import.
-
-    Raises:
-        CheckpointError: they are a model of Sockeye, a LoRA adapter, of a type of transformers that no
-            format reads, or a file is one of `refuse_file`.
-    """
+    """Refuse files of programs that Headlight knows but does not import with a `CheckpointError` that names them."""
     _refuse_other_types(files)
     refuse_foreign_weights(files)
 

@@ -306,10 +306,7 @@ def _tokenizer(
 
 
 def _special(options: Settings, pieces: list[str]) -> dict[str, str]:
-    """Special pieces of a side by their usual names; an option may give the number of a piece in place of its name.
-
-    Without an end it is the start, which is not generated; where padding is the end, too, the start is padding.
-    """
+    """Special pieces of a side by their usual names; an option may give the number of a piece in place of its name."""
     names: dict[str, str] = {}
     for usual, option in ((START, "start"), (PAD, "pad"), (END, "end"), (UNKNOWN, "unknown")):
         value = options.values.get(option)
@@ -328,7 +325,7 @@ def _special(options: Settings, pieces: list[str]) -> dict[str, str]:
                 f"config.json: the vocabulary has no {END!r}: name the end, or give null and the number of tokens of "
                 f"every target, as target_tokens"
             )
-        names[END] = names[START]
+        names[END] = names[START]  # which is not generated
     if names[END] == names[PAD]:
         names[PAD] = names[START]
     return names
