@@ -7,6 +7,7 @@ and opens from the disk.
 import argparse
 import base64
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -87,9 +88,7 @@ def page(files: dict[str, Path], kernel: bytes, inside: bool, address: str = "")
     parts = {"policy": policy, "address": address, "icon": icon, "style": style, "script": script, "data": data}
     parts |= {"first": "".join(models[:1]), "rest": "\n".join(models[1:])}
     html = (HERE / "page.html").read_text(encoding="utf-8")
-    for name, text in parts.items():
-        html = html.replace("{" + name + "}", text, 1)
-    return html
+    return re.sub(r"\{(\w+)\}", lambda found: parts[found[1]], html)  # at once: the parts have braces of their own
 
 
 def page_data(files: dict[str, Path], kernel: bytes) -> dict[str, Any]:

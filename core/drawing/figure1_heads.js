@@ -16,7 +16,7 @@ const LINK = "#{kind}.{layer}.{head}"; // Figure 1 counts from 1 there
  * @param {{ stop?: string, onPlay?: (stop: string | undefined) => void }} [play] Its stop at first, and a listener.
  */
 export function drawFigureOfHeads(container, data, onHead, { stop, onPlay } = {}) {
-  const [bar, place] = [control(element("div", "bar")), element("div")];
+  const [bar, place] = [control(element("div", "start")), element("div")];
   container.replaceChildren(bar, place);
   const onFollow = (/** @type {string} */ address) => {
     const [kind, layer, head] = address.slice(1).split(".");

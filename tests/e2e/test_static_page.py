@@ -77,12 +77,12 @@ def test_a_server_has_the_model_beside_the_page_and_a_link_names_all(server: str
 
 
 def test_the_figure_plays_and_a_link_names_the_stop(server: str, static: Page) -> None:
-    static.goto(f"{server}/#text=A+dog+runs.&model=multi30k&search=1&language=de&play=cross-keys")
-    expect(static.locator(".play .sentence")).to_contain_text("Cross-Attention auf die Quelle")
+    static.goto(f"{server}/#text=A+dog+runs.&model=multi30k&search=1&language=zh&play=encoder_self-softmax")
+    expect(static.locator(".play .sentence")).to_contain_text("softmax 把分数变为权重")
     static.keyboard.press("Escape")
-    static.get_by_role("button", name="Abspielen").click()
-    static.get_by_role("button", name="Tempo").click()
-    expect(static.locator(".play .count")).to_have_text("2 von 14")
+    static.get_by_role("button", name="播放").click()
+    static.get_by_role("button", name="速度").click()
+    expect(static.locator(".play .count")).to_have_text("2 / 14")
     assert static.evaluate("location.hash").endswith("play=position")
 
 
