@@ -16,23 +16,16 @@ ANY: frozenset[ModelKind] = frozenset({"translation", "mask-predict", "parser", 
 
 
 class View(NamedTuple):
-    """A view of a page: a script with an address of its own.
+    """A view of a page: a script with an address of its own."""
 
-    Attributes:
-        name: its address, which does not change.
-        folder: below views/, with its script `view.py`.
-        title: in the row of views above the page.
-        models: the kinds of model that it is for; with others a note in its place leads to what fits.
-        has_sentence: whether the sentence and its translation are shown above the view; elsewhere they are kept.
-        has_badges: whether it ends with the checks that it shows what the model did.
-    """
-
-    name: str
-    folder: str
-    title: str
+    name: str  # its address, which does not change
+    folder: str  # below views/, with its script `view.py`
+    title: str  # in the row of views above the page
+    # the kinds of model that it is for; with others a note in its place leads to what fits
     models: frozenset[ModelKind]
+    # whether the sentence and its translation are shown above the view; elsewhere they are kept
     has_sentence: bool = True
-    has_badges: bool = False
+    has_badges: bool = False  # whether it ends with the checks that it shows what the model did
 
     @property
     def script(self) -> str:
@@ -41,70 +34,47 @@ class View(NamedTuple):
 
 
 class AppPage(NamedTuple):
-    """A page of the app: an entry of the sidebar, with views that answer the same question.
+    """A page of the app: an entry of the sidebar, with views that answer the same question."""
 
-    Attributes:
-        title: in the sidebar.
-        views: the first of them opens first.
-    """
-
-    title: str
-    views: tuple[View, ...]
+    title: str  # in the sidebar
+    views: tuple[View, ...]  # the first of them opens first
 
 
-PAGES = (
-    AppPage(marked("Overview"), (View("overview", "overview", marked("Overview"), NEXT_TOKENS),)),
-    AppPage(
-        marked("Translate"),
-        (
+PAGES = tuple(
+    AppPage(title, views)
+    for title, views in {
+        marked("Overview"): (View("overview", "overview", marked("Overview"), NEXT_TOKENS),),
+        marked("Translate"): (
             View("translate", "translate/translation", marked("Translation"), TRANSLATIONS, has_badges=True),
             View("beam", "translate/beam", marked("Beam"), TRANSLATIONS),
             View("generation", "translate/generation", marked("Faster generation"), TRANSLATIONS | MASK_PREDICT),
             View("score", "translate/score", marked("Score a file"), TRANSLATIONS),
         ),
-    ),
-    AppPage(
-        marked("Heads"),
-        (
+        marked("Heads"): (
             View("heads", "heads/grid", marked("All heads"), NEXT_TOKENS | ATTENTION, has_badges=True),
             View("alignment", "heads/alignment", marked("Alignment"), TRANSLATIONS | ATTENTION, has_badges=True),
         ),
-    ),
-    AppPage(
-        marked("Why this word"),
-        (
+        marked("Why this word"): (
             View("contrast", "why/contrast", marked("Why A rather than B"), NEXT_TOKENS),
             View("contributions", "why/contributions", marked("What heads write"), NEXT_TOKENS),
             View("score_components", "why/score_components", marked("Why a head looks there"), NEXT_TOKENS),
             View("lens", "why/lens", marked("Layer by layer"), TRANSLATIONS),
         ),
-    ),
-    AppPage(
-        marked("Experiments"),
-        (
+        marked("Experiments"): (
             View("switches", "experiments/switches", marked("Switches"), TRANSLATIONS),
             View("patching", "experiments/patching", marked("Patching"), TRANSLATIONS),
             View("head_paths", "experiments/head_paths", marked("Which head feeds which"), NEXT_TOKENS),
         ),
-    ),
-    AppPage(
-        marked("Step by step"),
-        (
+        marked("Step by step"): (
             View("step_through", "steps/token_path", marked("One token"), NEXT_TOKENS),
             View("training_step", "steps/training_step", marked("One step of training"), NEXT_TOKENS),
         ),
-    ),
-    AppPage(
-        marked("Compare"),
-        (
+        marked("Compare"): (
             View("compare", "compare/one_sentence", marked("One sentence"), TRANSLATIONS),
             View("test_set", "compare/test_set", marked("A test set"), TRANSLATIONS, has_sentence=False),
         ),
-    ),
-    AppPage(marked("Corpus"), (View("corpus", "corpus", marked("Corpus"), TRANSLATIONS),)),
-    AppPage(
-        marked("Paper"),
-        (
+        marked("Corpus"): (View("corpus", "corpus", marked("Corpus"), TRANSLATIONS),),
+        marked("Paper"): (
             View("sections", "paper/sections", marked("Section by section"), ANY, has_sentence=False),
             View("paper_figures", "paper/paper_figures", marked("Figures"), NEXT_TOKENS, has_sentence=False),
             View("positions", "paper/positions", marked("Positions"), NEXT_TOKENS),
@@ -114,18 +84,16 @@ PAGES = (
             View("build_one", "paper/build_one", marked("Build one"), ANY, has_sentence=False),
             View("exercises", "paper/exercises", marked("Exercises"), TRANSLATIONS | ATTENTION),
         ),
-    ),
-    AppPage(
-        marked("Models"),
-        (
+        marked("Models"): (
             View("checkpoint", "models/checkpoint", marked("Report"), ANY, has_sentence=False),
             View("training", "models/training", marked("Training"), ANY, has_sentence=False),
             View("over_training", "models/over_training", marked("Over training"), NEXT_TOKENS),
             View("parsing", "models/parsing", marked("Parsing"), NEXT_TOKENS | MASK_PREDICT),
             View("picture", "models/picture", marked("Read a picture"), ANY, has_sentence=False),
         ),
-    ),
+    }.items()
 )
+
 VIEWS = tuple(view for page in PAGES for view in page.views)
 
 

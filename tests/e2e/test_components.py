@@ -23,8 +23,8 @@ from viz_app.components import attention_lines, attention_map, head_grid, senten
 from viz_app.components.attention_lines import MIN_WEIGHT, lines_payload
 from viz_app.components.attention_map import joint_payload, map_payload
 from viz_app.components.head_grid import grid_payload
-from viz_app.components.highlight import Links
 from viz_app.components.sentence_bar import sentence_payload
+from viz_app.components.word_links import Links
 from viz_app.drawing.theme import LIGHT
 
 EVIL = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"

@@ -70,8 +70,7 @@ from viz_app.views.steps.token_path.figures import step_list
 from viz_app.views.steps.training_step.figures.training_views import training_views
 from viz_app.views.translate.beam import beam_tree as beam_component
 from viz_app.views.translate.generation import figures as generation
-from viz_app.views.translate.translation.fan_rows import fan_rows
-from viz_app.views.translate.translation.sample_fan import fan_payload
+from viz_app.views.translate.translation.sample_fan import fan_payload, fan_rows
 
 
 def search(of: Subject) -> Iterator[Drawn]:

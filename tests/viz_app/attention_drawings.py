@@ -23,10 +23,10 @@ from tests.viz_app.export_readers import READERS
 from viz_app.components import attention_lines, attention_map, head_grid, sentence_bar, word_links
 from viz_app.drawing import head_grid as grid_figures
 from viz_app.drawing import head_links_text, scorecard_text
-from viz_app.drawing.weight_tables import shown_table
 from viz_app.views.compare.one_sentence import figures as comparison_figures
 from viz_app.views.heads.alignment import alignment_ribbons
 from viz_app.views.heads.grid.figures import bertviz_views
+from viz_app.views.heads.grid.head_detail import shown_table
 from viz_app.views.paper.paper_figures import appendix_figure
 from viz_app.views.translate.translation import figures as hypothesis_tables
 from viz_app.views.translate.translation import token_steps

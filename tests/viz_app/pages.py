@@ -10,17 +10,40 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from viz_app.components.sentence_bar import KEY
+from viz_app.controls.job_control import TURN
+from viz_app.controls.lines_form import LinesFile
 from viz_app.session.fields import Visit
+from viz_app.session.jobs import HasJob, JobSlot
 from viz_app.session.readings import HYPOTHESIS, Current, Reading
 from viz_app.session.state import session_key
 
 Start = Callable[..., AppTest]
 T = TypeVar("T")
+Measured = TypeVar("Measured", bound=HasJob)
 
 
 def state_of(app: AppTest, kind: type[T]) -> T:
     """The object of a class that the app's session keeps."""
     return app.session_state[session_key(kind)]
+
+
+def measured(app: AppTest, slot: type[JobSlot[Measured]]) -> Measured:
+    """What the session measures, or has measured, in a slot."""
+    found = state_of(app, slot).measured
+    assert found is not None
+    return found
+
+
+def submitted(app: AppTest, form: str, text: str, kind: type[LinesFile]) -> AppTest:
+    """The page after lines were entered in a form, and their job ended."""
+    app.text_area(key=f"{form}_pasted").set_value(text)
+    healthy(app.button(key=f"{form}_submit").click().run())
+    job = state_of(app, kind).job
+    if job is None:
+        return app
+    while job.advance(TURN):
+        pass
+    return healthy(app.run())
 
 
 def reading(app: AppTest) -> Reading:

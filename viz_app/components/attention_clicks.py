@@ -13,15 +13,11 @@ OnCell = Callable[[ClickedWeights], None]
 
 @dataclass(frozen=True)
 class Cutting:
-    """Cutting of attention weights by clicks in a drawing.
+    """Cutting of attention weights by clicks in a drawing."""
 
-    Attributes:
-        cuts: Cut rows and columns of heads by name; None in place of a range for all.
-        on_cut: Called with the heads by number, and the row and the column, None for all, that were clicked.
-    """
-
+    # cut rows and columns of heads by name; None in place of a range for all
     cuts: Sequence[tuple[str, range | None, range | None]]
-    on_cut: OnCell
+    on_cut: OnCell  # called with the heads by number, and the row and the column, None for all, that were clicked
 
     def payload(self) -> dict[str, Any]:
         """Return the part of a drawing's data, see `AxisData` in types.d.ts."""

@@ -7,7 +7,7 @@ from core.capture import AttentionMap
 from core.drawing.drawing_data import attention_data
 from viz_app.components.attention_clicks import Cutting, draw_attention
 from viz_app.components.component import component_beside
-from viz_app.components.highlight import NO_HIGHLIGHT, Highlight, Links, highlight_data, line_highlight
+from viz_app.components.word_links import NO_HIGHLIGHT, Highlight, Links, highlight_data, line_highlight
 from viz_app.drawing.head_names import drawn_heads
 from viz_app.drawing.theme import Theme, head_name
 from viz_app.language import tr

@@ -9,7 +9,7 @@ from core.capture import AttentionMap
 from core.drawing.drawing_data import attention_data, encoded_weights, label_spans
 from viz_app.components.attention_clicks import Cutting, OnCell, clicked_weights, draw_attention
 from viz_app.components.component import component_beside, draw
-from viz_app.components.highlight import NO_HIGHLIGHT, Highlight, Links, highlight_data
+from viz_app.components.word_links import NO_HIGHLIGHT, Highlight, Links, highlight_data
 from viz_app.drawing.head_names import drawn_heads
 from viz_app.drawing.theme import Theme, head_name
 from viz_app.language import marked, tr
@@ -112,13 +112,7 @@ def attention_map(
 
 
 def joint_attention_map(
-    joint: JointMap,
-    name: str,
-    theme: Theme,
-    *,
-    key: str = "joint_map",
-    on_cell: OnCell | None = None,
-    **options: Any,
+    joint: JointMap, name: str, theme: Theme, *, key: str = "joint_map", on_cell: OnCell | None = None, **options: Any
 ) -> None:
     """Draw a joint map on the page.
 

@@ -83,6 +83,11 @@ def draw(
     drawing(data=data, key=key, **{f"on_{event}_change": clicked}, **others)
 
 
+def sent_index(value: object, count: int) -> int | None:
+    """Return the index that the browser sent, or None if there are not so many."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count else None
+
+
 def listening() -> None:
     """Do nothing: a listener for values that are read from the component's result.
 

@@ -8,7 +8,7 @@ import { drawnSvg } from "../../core/drawing/svg_file.js";
 import { tr } from "../../core/drawing/texts.js";
 import { copyButton } from "./copy_button.js";
 import { FORMATS, placeOf, savePicture, withFonts } from "./export_files.js";
-import { component, rootOf } from "./renderer.js";
+import { component } from "./renderer.js";
 
 /**
  * @typedef {object} Data
@@ -23,8 +23,7 @@ const [EVERY, LONGEST] = [25, 10_000]; // milliseconds of a wait for a picture
 /** Slides that were opened or closed here, until the server knows. @type {WeakMap<HTMLElement, boolean>} */
 const wanted = new WeakMap();
 
-export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
-  const root = rootOf(parentElement);
+export default component((/** @type {Component<Data>} */ { data, root, setTriggerValue }) => {
   const slide = root.querySelector("dialog") ?? element("dialog");
   const show = (/** @type {boolean} */ isShown) => {
     wanted.set(root, isShown);

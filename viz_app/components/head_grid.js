@@ -4,12 +4,12 @@
 /** @import { Axis, Dash, PerAxis, Place } from "../../core/drawing/types" */
 /** @import { Component } from "./streamlit" */
 
-import { button, element, focusedIn, group, moveInRows, restoreFocus } from "../../core/drawing/dom.js";
+import { button, element, group, moveInRows, restoreFocus } from "../../core/drawing/dom.js";
 import { runsWithout } from "../../core/drawing/map_cells.js";
 import { tr } from "../../core/drawing/texts.js";
 import { tellClicked } from "./attention_renderer.js";
 import { listen, placed } from "./linked_words.js";
-import { component, rootOf } from "./renderer.js";
+import { component } from "./renderer.js";
 
 /**
  * @typedef {object} Cell
@@ -35,9 +35,7 @@ import { component, rootOf } from "./renderer.js";
  * @property {{ name: string, cells: Cell[] }[]} rows
  */
 
-export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
-  const root = rootOf(parentElement);
-  const focused = focusedIn(root)?.dataset;
+export default component((/** @type {Component<Data>} */ { data, root, focused, setTriggerValue }) => {
   const { columns, lit, links, rows, size } = data;
   const click = (/** @type {Cell} */ { name, layer, head }) => {
     setTriggerValue("head", { layer, head });

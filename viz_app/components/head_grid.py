@@ -9,7 +9,7 @@ import torch
 from core.capture import AttentionMap
 from core.drawing.drawing_data import MAX_CELL, encoded_hidden, encoded_weights, shown_weights
 from viz_app.components.component import component_beside, draw
-from viz_app.components.highlight import AXES, NO_HIGHLIGHT, Highlight, Links, highlight_data
+from viz_app.components.word_links import AXES, NO_HIGHLIGHT, Highlight, Links, highlight_data
 from viz_app.drawing import head_names
 from viz_app.drawing.head_grid import grid_picture, readable_on
 from viz_app.drawing.head_names import LayerHead
@@ -131,20 +131,10 @@ def grid_rows(
 
 
 def head_grid(
-    payload: dict[str, Any],
-    maps: Sequence[AttentionMap],
-    on_click: Callable[[LayerHead], None],
-    key: str = "head_grid",
+    payload: dict[str, Any], maps: Sequence[AttentionMap], on_click: Callable[[LayerHead], None], key: str = "head_grid"
 ) -> None:
     """Draw the grid of some maps on the page; `on_click` is called with a clicked head before the page runs again."""
-    draw(
-        _component,
-        payload,
-        key,
-        "head",
-        lambda value: clicked_head(value, maps),
-        on_click,
-    )
+    draw(_component, payload, key, "head", lambda value: clicked_head(value, maps), on_click)
 
 
 def clicked_head(value: object, maps: Sequence[AttentionMap]) -> LayerHead | None:

@@ -6,14 +6,8 @@
 
 import { drawPicture } from "../../core/drawing/pictures.js";
 import { select } from "./linked_words.js";
-import { component, rootOf } from "./renderer.js";
+import { component } from "./renderer.js";
 
-export default component(
-  (/** @type {Component<Picture & { clickable: boolean }>} */ { data, parentElement, setTriggerValue }) =>
-    drawPicture(
-      rootOf(parentElement),
-      data,
-      data.clickable ? (place) => setTriggerValue("place", place) : undefined,
-      select,
-    ),
+export default component((/** @type {Component<Picture & { clickable: boolean }>} */ { data, root, setTriggerValue }) =>
+  drawPicture(root, data, data.clickable ? (place) => setTriggerValue("place", place) : undefined, select),
 );

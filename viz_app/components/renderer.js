@@ -1,8 +1,9 @@
 // @ts-check
 // What all components do: they ignore data that arrive out of order, draw previews, and stop listening when drawn again.
 
-/** @import { Renderer } from "./streamlit" */
+/** @import { Component, Renderer } from "./streamlit" */
 
+import { focusedIn } from "../../core/drawing/dom.js";
 import { setTexts } from "../../core/drawing/texts.js";
 import { showTapped } from "./tapped_text.js";
 
@@ -21,7 +22,7 @@ const stops = new WeakMap();
 /**
  * A component that ignores data older than those it shows, and draws those of a preview.
  * @template Data
- * @param {Renderer<Data>} draw
+ * @param {Renderer<Data, Component<Data>>} draw
  * @returns {Renderer<Dated<Data>>}
  */
 export function component(draw) {
@@ -32,7 +33,10 @@ export function component(draw) {
     const show = (/** @type {number} */ time, /** @type {Data} */ shown) => {
       stops.get(parentElement)?.();
       drawnSince.set(parentElement, time);
-      const stop = draw({ data: shown, parentElement, setTriggerValue: (name, value) => setTriggerValue(name, value) });
+      const root = rootOf(parentElement);
+      const focused = focusedIn(root)?.dataset;
+      const send = (/** @type {string} */ name, /** @type {unknown} */ value) => setTriggerValue(name, value);
+      const stop = draw({ data: shown, parentElement, root, focused, setTriggerValue: send });
       stops.set(parentElement, stop ?? (() => {}));
     };
     show(since, data);

@@ -4,7 +4,7 @@
 /** @import { Span } from "../../core/drawing/types" */
 /** @import { Component } from "./streamlit" */
 
-import { button, element, focusedIn, goTo, group, meter, restoreFocus, textOf } from "../../core/drawing/dom.js";
+import { button, element, goTo, group, meter, restoreFocus, textOf } from "../../core/drawing/dom.js";
 import { scrolling } from "../../core/drawing/scrolling.js";
 import { decimal } from "../../core/drawing/numbers.js";
 import { tr } from "../../core/drawing/texts.js";
@@ -12,7 +12,7 @@ import { previewOnEnter } from "./preview.js";
 import { edit, editButton, wordsAfterEnter } from "./sentence_edit.js";
 import { translationMenu } from "./translation_menu.js";
 import { listen, onSelected, select, tellPointed } from "./linked_words.js";
-import { component, rootOf } from "./renderer.js";
+import { component } from "./renderer.js";
 
 const CURSIVE = /^[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}]$/u;
 // Letters that never join the one after them: alef, dal, reh, waw and related ones (Joining_Type R and U of Unicode).
@@ -44,9 +44,7 @@ const JOINER = "\u200d"; // zero-width joiner: shapes a letter as if it were joi
  */
 const selections = new WeakMap();
 
-export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
-  const root = rootOf(parentElement);
-  const focused = focusedIn(root)?.dataset;
+export default component((/** @type {Component<Data>} */ { data, root, focused, setTriggerValue }) => {
   const scrolled = new Map(all(root, ".side").map((each) => [each.textContent, each.scrollTop]));
   const before = highlighted(root);
   const isFirst = !selections.has(root);

@@ -1,12 +1,33 @@
-"""Words of the sentence bar behind each row and column of a map."""
+"""Words of the sentence bar behind each row and column of a map, and those that are highlighted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from core import Explanation
 from core.analysis.tokens.words import map_groups, word_groups
 from core.capture import Kind
-from viz_app.components.highlight import Axis
 from viz_app.components.sentence_bar import Side
+
+Axis = Literal["query", "key"]
+AXES: tuple[Axis, Axis] = ("query", "key")
+Highlight = Mapping[Axis, Sequence[int]]  # rows and columns
+Links = Mapping[Axis, Sequence[str]]  # name of the word of each row and column, see `word_links.links`
+NO_HIGHLIGHT: Highlight = {"query": (), "key": ()}
+
+
+def highlight_data(place: Highlight, links: Links | None) -> dict[str, Any]:
+    """Return the highlighted rows and columns, and the names of the words; see `AxisData` in types.d.ts."""
+    return {"lit": {axis: list(place[axis]) for axis in AXES}, "links": links}
+
+
+def line_highlight(place: Highlight, links: Links | None = None) -> dict[Axis, list[int]]:
+    """Return the highlighted rows and columns whose lines are drawn.
+
+    A word may have a row and a column, as in decoder self-attention: then only its row counts.
+    """
+    rows = {links["query"][row] for row in place["query"]} if links else set[str]()
+    keys = [key for key in place["key"] if not links or links["key"][key] not in rows]
+    return {"query": list(place["query"]), "key": keys}
 
 
 def links(explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> dict[Axis, list[str]]:

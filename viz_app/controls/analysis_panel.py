@@ -31,7 +31,7 @@ def panel(analysis: Analysis, about: Call, at: Head) -> None:
         name = f"{analysis.name}-{number}" if number else analysis.name
         key = f"picture-{name}"
         picture(shown, key, at, on_head=select_head)
-        downloads(name, key, title=translated(shown.title), call=lambda: recorded.returning(result).then("table"))
+        downloads(name, key, recorded.returning(result).then("table"), title=translated(shown.title))
 
 
 def _widget(analysis: Analysis, option: "dataclasses.Field[Any]") -> Any:

@@ -32,19 +32,13 @@ L = TypeVar("L")
 
 @dataclass
 class LinesFile(MayHoldModel):
-    """A file of sentences in a session.
+    """A file of sentences in a session."""
 
-    Attributes:
-        name: of the file.
-        text: its content.
-        models: that compute something of it, the first of them the one whose sentences can be opened.
-        job: computes it.
-    """
-
-    name: str = ""
-    text: str = ""
+    name: str = ""  # of the file
+    text: str = ""  # its content
+    # that compute something of it, the first of them the one whose sentences can be opened
     models: tuple[Model, ...] = ()
-    job: Job | None = None
+    job: Job | None = None  # computes it
 
     def forget_model(self, digest: str) -> None:
         """Drop everything if it was computed by a model that is closed."""
@@ -76,27 +70,20 @@ class LinesFile(MayHoldModel):
 
 @dataclass(frozen=True)
 class LinesForm(Generic[L]):
-    """A form for an uploaded file, or pasted lines.
+    """A form for an uploaded file, or pasted lines."""
 
-    Attributes:
-        key: of its widgets, before `_file`, `_pasted` and `_submit`.
-        label, submit, about: of the uploader, the button and the help, in English.
-        command: of `python -m core` that computes the same for larger files.
-        most: largest number of sentences.
-        parse: reads them; raises a ValueError.
-    """
-
-    key: str
+    key: str  # of its widgets, before `_file`, `_pasted` and `_submit`
+    # label, submit and about: of the uploader, the button and the help, in English
     label: str
     submit: str
     about: str
     example: str
-    command: str
-    most: int
-    parse: Callable[[str], Sequence[L]]
+    command: str  # of `python -m core` that computes the same for larger files
+    most: int  # largest number of sentences
+    parse: Callable[[str], Sequence[L]]  # reads them; raises a ValueError
 
     def draw(
-        self, note: str, begin: Callable[[str, str, Sequence[L]], None], above: Callable[[], None] | None = None
+        self, note: str, begin: Callable[[str, str, Sequence[L]], None], above: Callable[[], object] | None = None
     ) -> None:
         """Draw the form; the page runs again when something was submitted that can be read.
 

@@ -1,13 +1,12 @@
 """The answer to "Which head links these two words?", in a line."""
 
-from functools import partial
-
 import streamlit as st
 
 from core.analysis.heads.word_pair import HeadWeight, PairHeads
 from core.capture import Kind
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import bar_column, show_table
+from viz_app.controls.widgets import text_button
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.language import joined, marked, tr, tr_lower
@@ -69,15 +68,13 @@ def pair_answer(
         st.markdown(pair_text(found, with_kind=kind != found.pair.kind), width="content", help=tr(ABOUT))
         name = head_names.name_of(first.layer, first.head)
         if kind is None:
-            asked = partial(ask_which_head, reading, found)
-            st.button(tr("Open on Heads"), on_click=asked, type="tertiary", key="pair_on_heads")
+            text_button(tr("Open on Heads"), ask_which_head, reading, found, key="pair_on_heads")
         elif kind != first.kind or chosen_heads.heads_widget(first.kind).value != [name]:
-            text = tr("Show {head}", head=name)
-            st.button(text, on_click=partial(show_first, found), type="tertiary", key="show_first_head")
+            text_button(tr("Show {head}", head=name), show_first, found, key="show_first_head")
         if found.pair.kind == "encoder_self":  # the only one in which both words can attend
             names = {"query": plain(isolated(found.key_text)), "key": plain(isolated(found.query_text))}
-            text, asked = tr("Or {query} \u2192 {key}", **names), partial(turn, reading, found, kind, weights)
-            if st.button(text, on_click=asked, type="tertiary", key="turn_pair"):
+            text = tr("Or {query} \u2192 {key}", **names)
+            if text_button(text, turn, reading, found, kind, weights, key="turn_pair"):
                 st.rerun()  # the whole page, which shows the selected words
         with st.popover(tr("All heads"), type="tertiary", key="pair_heads"):
             all_heads(reading, found)
@@ -112,4 +109,4 @@ def all_heads(reading: Reading, found: PairHeads) -> None:
             "weight": bar_column(tr("Weight"), 3),
         },
     )
-    downloads("heads-of-two-words", call=lambda: call.returning(result).then("table"))
+    downloads("heads-of-two-words", call=call.returning(result).then("table"))

@@ -1,36 +1,25 @@
 """Selection of a predicted token, of another token to compare it with, and of a measure of its probability."""
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
 
 import streamlit as st
 
 from core.analysis.interventions.pair_runs import Metric
 from core.analysis.tokens.words import readable_all
 from core.analysis.word_scores.least_probable import least_probable_token
-from viz_app.controls.widgets import setting_segments
+from viz_app.controls.widgets import setting_menu, setting_segments
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import address, readings
 from viz_app.session.fields import Field
 from viz_app.session.readings import Reading
-from viz_app.session.state import session_object
+from viz_app.session.state import session_dict
 
-METRIC_NAMES: dict[Metric, str] = {
-    "difference": marked("Logit difference"),
-    "log_prob": marked("Log-probability"),
-}
+METRIC_NAMES: dict[Metric, str] = {"difference": marked("Logit difference"), "log_prob": marked("Log-probability")}
 ABOUT_METRIC = marked("""
 The **logit difference** of two tokens is that of their log-probabilities, too; Zhang & Nanda (2023) recommend it. The
 **log-probability** of the predicted token alone also falls when a third token gains.
 """)
 TOKEN = address.TOKEN  # position of the predicted token; in the address it counts from 1
-
-
-@dataclass
-class _Words:
-    """The words that were selected when the token of a setting was, by its key."""
-
-    of: dict[str, object] = field(default_factory=dict[str, object])
 
 
 def token_box(about: Reading) -> int:
@@ -44,21 +33,18 @@ def preset_token_box(
 ) -> int:
     """Select a predicted token as `token_box`, at first that of a preset, which is of something."""
     tokens = about.explain().predicted_tokens
-    state, words = session_object(_Words), readings.selected_words(about)
+    before, words = session_dict("words_of_tokens"), readings.selected_words(about)
     target = [group for side, group in words if side == "target"]
-    if target and words != state.of.get(setting.key) and setting.requested not in target[-1]:
+    if target and words != before.get(setting.key) and setting.requested not in target[-1]:
         setting.set(target[-1].start)
-    state.of[setting.key] = words
+    before[setting.key] = words
     setting.preset_for(identity, preset)
-    names = [f"{number} {token}" for number, token in enumerate(readable_all(tokens), start=1)]
-    return setting.draw(
-        st.selectbox,
-        tr("Predicted token"),
-        range(len(tokens)),
-        format_func=names.__getitem__,
-        width=width,
-        help=help,
-    )
+    return setting_menu(setting, tr("Predicted token"), numbered(tokens), width=width, help=help)
+
+
+def numbered(tokens: Sequence[str]) -> dict[int, str]:
+    """Return the names of tokens by their positions, counted from 1."""
+    return {index: f"{index + 1} {token}" for index, token in enumerate(readable_all(tokens))}
 
 
 def alternatives(about: Reading, position: int) -> list[str]:
@@ -70,13 +56,7 @@ def alternatives(about: Reading, position: int) -> list[str]:
 
 
 def alternative_box(
-    about: Reading,
-    position: int,
-    setting: Field[str],
-    label: str,
-    others: Sequence[str],
-    default: str,
-    help: str,
+    about: Reading, position: int, setting: Field[str], label: str, others: Sequence[str], default: str, help: str
 ) -> str:
     """Select one of the most probable other tokens at a position, as a piece, or a choice of another kind.
 

@@ -6,7 +6,6 @@ Every page that draws the map of a single head draws it with `map_with_products`
 import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -22,11 +21,11 @@ from viz_app.components.attention_map import attention_map
 from viz_app.components.picture import picture
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
+from viz_app.controls.widgets import text_button, way_to
 from viz_app.drawing.ablation import head_title
 from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr
-from viz_app.page_list import script_of
 from viz_app.session import address, readings
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.map_pass import Cell, MapPass
@@ -56,15 +55,10 @@ ABOUT_BADGE = marked(
 
 @dataclass
 class ClickedCell:
-    """The cell that was clicked last in a session.
+    """The cell that was clicked last in a session."""
 
-    Attributes:
-        key: of the drawing; "" before the first click.
-        of: identity of its pass.
-    """
-
-    key: str = ""
-    of: Hashable = None
+    key: str = ""  # of the drawing; "" before the first click
+    of: Hashable = None  # identity of its pass
     cell: Cell | None = None
 
 
@@ -73,17 +67,12 @@ Locate = Callable[[int, int], tuple[Head, Sequence[int], Sequence[int]] | None]
 
 @dataclass(frozen=True)
 class MapCells:
-    """The cells of a map, as buttons.
+    """The cells of a map, as buttons."""
 
-    Attributes:
-        key: of the drawing.
-        locate: head, and positions of the tokens, behind a row and a column; None if there is no attention.
-        hint: says how to select a cell, in English.
-    """
-
-    key: str
+    key: str  # of the drawing
     of: MapPass
-    locate: Locate
+    locate: Locate  # head, and positions of the tokens, behind a row and a column; None if there is no attention
+    # says how to select a cell, in English
     hint: str = marked("Click a cell to see the products of query and key behind its score.")
 
     def click(self, clicked: ClickedWeights) -> None:
@@ -145,9 +134,9 @@ class MapCells:
         downloads(
             "score-products",
             f"products-{self.key}",
+            lambda: self.of.call(cell).returning(products).then("columns"),
             title=title,
             of_sentence=self._is_current(),
-            call=lambda: self.of.call(cell).returning(products).then("columns"),
         )
         with st.container(horizontal=True, vertical_alignment="center"):
             if not products.is_hidden:
@@ -162,10 +151,8 @@ class MapCells:
             reading = readings.reading()
             if reading is not None and self._is_current():
                 if not products.is_hidden:
-                    ask = partial(ask_why_there, reading, *cell)
-                    st.button(tr("Why does it look there?"), type="tertiary", key=f"why-{self.key}", on_click=ask)
-                icon = ":material/arrow_forward:"
-                st.page_link(script_of("step_through"), label=tr("All steps"), icon=icon, width="content")
+                    text_button(tr("Why does it look there?"), ask_why_there, reading, *cell, key=f"why-{self.key}")
+                way_to("step_through", tr("All steps"))
 
     def _is_current(self) -> bool:
         reading = readings.reading()

@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.analysis.attribution.methods import Method
 from core.capture import KINDS, Kind
-from viz_app.controls.widgets import setting_segments
+from viz_app.controls.widgets import setting_menu, setting_segments
 from viz_app.drawing import head_names
 from viz_app.language import marked, tr
 from viz_app.session import address
@@ -22,14 +22,8 @@ KIND_NAMES: dict[KindOrJoint, str] = {**head_names.KIND_NAMES, JOINT: marked("Jo
 
 def method_box(methods: Sequence[Method] = tuple(METHOD_NAMES), setting: Field[Method] = address.WEIGHTS) -> Method:
     """Select one of some attribution methods."""
-    return setting.draw(
-        st.selectbox,
-        tr("Weights"),
-        methods,
-        format_func=lambda method: tr(METHOD_NAMES[method]),
-        label_visibility="collapsed",
-        width=205,
-    )
+    names: dict[Method, str] = {method: tr(METHOD_NAMES[method]) for method in methods}
+    return setting_menu(setting, tr("Weights"), names, hide_label=True, width=205)
 
 
 def kind_box() -> Kind:

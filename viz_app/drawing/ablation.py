@@ -16,8 +16,8 @@ from viz_app.drawing.display_text import decimal, direction, in_line
 from viz_app.drawing.head_grid import readable_on
 from viz_app.drawing.head_names import KIND_NAMES
 from viz_app.drawing.head_names import head_title as head_title
-from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
-from viz_app.drawing.theme import SMALL, Theme
+from viz_app.drawing.plotly_chart import empty_figure, legend_above, number_axis, with_layout
+from viz_app.drawing.theme import Theme
 from viz_app.language import tr
 
 MARKERS: dict[Kind, str] = {"encoder_self": "circle", "decoder_self": "square", "cross": "diamond"}
@@ -26,11 +26,6 @@ MARKERS: dict[Kind, str] = {"encoder_self": "circle", "decoder_self": "square", 
 def effect_color(effect: float, limit: float, theme: Theme) -> str:
     """Return the colour of a change from -limit to limit, by `effect_share`: blue for a loss, orange for a gain."""
     return theme.diverging[round((effect_share(effect, limit) + 1) / 2 * (len(theme.diverging) - 1))]
-
-
-def text_color(effect: float, limit: float, theme: Theme) -> str:
-    """Return the colour of text on `effect_color`: black or white."""
-    return readable_on(effect_color(effect, limit, theme))
 
 
 def words_of(tokens: Sequence[str]) -> list[str]:
@@ -95,7 +90,7 @@ def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequ
         special = is_special(tokens[group.start])
         space = " " if group.start and (special or tokens[group.start].startswith(SPACE_MARK)) else ""
         color = effect_color(change, limit, theme)
-        style = f"background: {color}; color: {text_color(change, limit, theme)}"
+        style = f"background: {color}; color: {readable_on(color)}"
         spans.append(
             f'{space}<span class="token{" special" if special else ""}" title="{title}" '
             f'style="{style}">{html.escape(in_line(name.removeprefix(JOINT), line))}</span>'
@@ -106,11 +101,6 @@ def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequ
 def effects_figure(effects: Mapping[Head, float], importance: Mapping[Head, float], theme: Theme) -> go.Figure:
     """Plot the effect of turning each head off over its gradient importance."""
     figure = empty_figure(theme, 420, (64, 36, 12, 48))
-    with_layout(
-        figure,
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": SMALL}},
-    )
     limit = effect_limit(list(effects.values()))
     for kind, symbol in MARKERS.items():
         heads = [head for head in effects if head.kind == kind]
@@ -131,13 +121,7 @@ def effects_figure(effects: Mapping[Head, float], importance: Mapping[Head, floa
             hovertemplate=f"%{{text}}<br>{tr('off: {change}', change='%{y:+.3f}')}<br>"
             f"{tr('gradient: {importance}', importance='%{x:.3f}')}<extra></extra>",
         )
-    ticks = {"showticklabels": True, "tickfont": {"size": SMALL, "color": theme.faint, "family": theme.monospace_font}}
-    title = {"size": SMALL, "color": theme.faint}
-    x_title, y_title = tr("importance by gradient, nats per token"), tr("change when off, nats")
-    with_layout(
-        figure,
-        xaxis=bare_axis(**ticks, title={"text": x_title, "font": title}),
-        yaxis=bare_axis(**ticks, title={"text": y_title, "font": title}),
-    )
+    x_axis = number_axis(theme, tr("importance by gradient, nats per token"))
+    with_layout(figure, **legend_above(), xaxis=x_axis, yaxis=number_axis(theme, tr("change when off, nats")))
     figure.add_hline(y=0, line={"color": theme.hairline, "width": 1})
     return figure

@@ -68,6 +68,19 @@ def bare_axis(**settings: Any) -> dict[str, Any]:
     return {"showgrid": False, "zeroline": False, "showline": False, "ticks": "", "fixedrange": True, **settings}
 
 
+def number_axis(theme: Theme, title: str, **settings: Any) -> dict[str, Any]:
+    """Return settings of a bare axis with numbers and a title, all in small faint type."""
+    faint = {"size": SMALL, "color": theme.faint}
+    numbers = {"showticklabels": True, "tickfont": {**faint, "family": theme.monospace_font}}
+    return bare_axis(title={"text": title, "font": faint, "standoff": 6}, **numbers, **settings)
+
+
+def legend_above() -> dict[str, Any]:
+    """Return settings of a layout with a legend above the figure."""
+    legend = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": SMALL}}
+    return {"showlegend": True, "legend": legend}
+
+
 def color_bar(theme: Theme, title: str) -> dict[str, Any]:
     """Return settings of a small horizontal colour bar below a figure, at its left."""
     font = {"size": SMALL, "color": theme.faint}
@@ -95,16 +108,11 @@ TAGS = re.compile(r"<[^>]*>")
 
 
 class Series(NamedTuple):
-    """Values in the order of drawing, and the names of their places.
-
-    Attributes:
-        values: [points], finite and not empty.
-        places: of each value; numbers or texts.
-    """
+    """Values in the order of drawing, and the names of their places."""
 
     name: str
-    values: np.ndarray
-    places: Sequence[Any]
+    values: np.ndarray  # [points], finite and not empty
+    places: Sequence[Any]  # of each value; numbers or texts
     is_line: bool
 
 

@@ -29,23 +29,17 @@ class HeadMark:
 
 @dataclass(frozen=True, kw_only=True)
 class Theme:
-    """Colours and fonts of a page.
-
-    Attributes:
-        background: Of the page, and of a weight of 0.
-        sequential: Colours of the weights 0 to 1, evenly spaced; lightness falls (light) or rises (dark) in even steps.
-        diverging: Colours of differences from -1 to 1; the middle one is the background.
-        head_colors: Of heads 0 to 7, then repeated.
-    """
+    """Colours and fonts of a page."""
 
     name: Literal["light", "dark"]
-    background: str
+    background: str  # of the page, and of a weight of 0
     text: str
     faint: str
     hairline: str
+    # colours of the weights 0 to 1, evenly spaced; lightness falls (light) or rises (dark) in even steps
     sequential: tuple[str, ...]
-    diverging: tuple[str, ...]
-    head_colors: tuple[str, ...]
+    diverging: tuple[str, ...]  # colours of differences from -1 to 1; the middle one is the background
+    head_colors: tuple[str, ...]  # of heads 0 to 7, then repeated
     interface_font: str = INTERFACE_FONT
     monospace_font: str = MONOSPACE_FONT
 

@@ -32,28 +32,18 @@ ABOUT_DOWNLOAD = marked(
 
 @dataclass
 class Opening:
-    """Requests of the visitor to open a file.
+    """Requests of the visitor to open a file."""
 
-    Attributes:
-        read: ids of the uploaded files that were read last.
-        path: as typed or selected; "" once it has been read, so that a run that a click interrupts starts again.
-        refused: why something was refused last, or "".
-        missing: name of a model of the Hugging Face Hub that was named and is not on this machine, or "".
-        fetched: name of one that is to be downloaded, or "".
-        number: of the widgets; new ones are empty.
-        several: the models to choose from, by the name of the folder or archive that holds them.
-        chosen: the one to open of each, by the same name.
-    """
-
-    read: tuple[str, ...] = ()
-    path: str = ""
-    refused: str = ""
-    missing: str = ""
-    fetched: str = ""
-    number: int = 0
+    read: tuple[str, ...] = ()  # ids of the uploaded files that were read last
+    path: str = ""  # as typed or selected; "" once it has been read, so that a run that a click interrupts starts again
+    refused: str = ""  # why something was refused last, or ""
+    missing: str = ""  # name of a model of the Hugging Face Hub that was named and is not on this machine, or ""
+    fetched: str = ""  # name of one that is to be downloaded, or ""
+    number: int = 0  # of the widgets; new ones are empty
     last_path: str = ""
+    # the models to choose from, by the name of the folder or archive that holds them
     several: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    chosen: dict[str, str] = field(default_factory=dict[str, str])
+    chosen: dict[str, str] = field(default_factory=dict[str, str])  # the one to open of each, by the same name
 
     def choose(self, source: str, model: str) -> None:
         """Open one of several models; call it in a callback."""

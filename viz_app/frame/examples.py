@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from viz_app.controls.widgets import text_button
 from viz_app.drawing.display_text import plain, shortened
 from viz_app.language import marked, tr
 from viz_app.session import readings
@@ -54,13 +55,8 @@ def draw(model: Model, shown: str = "") -> None:
     with st.container(horizontal=True, vertical_alignment="center", width="content", key="examples"):
         st.caption(tr("Try"), width="content")
         for example in (each for each in TASK_EXAMPLES.get(task, EXAMPLES) if each != shown):
-            st.button(
-                plain(shortened(example, SHOWN_EXAMPLE)),
-                type="tertiary",
-                on_click=readings.new_sentence,
-                args=(example,),
-                key=f"example: {example}",
-            )
+            text = plain(shortened(example, SHOWN_EXAMPLE))
+            text_button(text, readings.new_sentence, example, key=f"example: {example}")
 
 
 def task_of(model: Model) -> str:

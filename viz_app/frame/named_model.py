@@ -68,16 +68,14 @@ def _show_uploaded(opened: OpenModels, named: str) -> str:
 
 def missing_note(missing: MissingFile, current: Model) -> None:
     """Say which file the address is about, and how to give it again, in place of the page."""
-    st.warning(
-        tr(
-            "**This view is of {name}** (SHA-256 {digits}\u2026), a file that is not open in this session: the server "
-            "keeps no files. Open it again in the sidebar, under \u201cOpen another checkpoint\u201d, and the view "
-            "comes back.",
-            name=plain(shortened(missing.name, 60)),
-            digits=missing.digits,
-        ),
-        icon=":material/upload_file:",
+    text = tr(
+        "**This view is of {name}** (SHA-256 {digits}\u2026), a file that is not open in this session: the server "
+        "keeps no files. Open it again in the sidebar, under \u201cOpen another checkpoint\u201d, and the view "
+        "comes back.",
+        name=plain(shortened(missing.name, 60)),
+        digits=missing.digits,
     )
+    st.warning(text, icon=":material/upload_file:")
     st.button(
         tr("Show it with {model} instead", model=current.name),
         on_click=session_object(OpenModels).show,

@@ -1,23 +1,16 @@
 """The navigation: the pages in the sidebar, and the views of the current one in a row above it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from viz_app.language import tr
 from viz_app.page_list import PAGES, VIEWS, AppPage, View
-from viz_app.session.state import session_object
+from viz_app.session.state import session_dict
 
 Scripts = Mapping[str, StreamlitPage]  # by the names of the views
-
-
-@dataclass
-class LastViews:
-    """The view of each page that the visitor has seen last, by the title of the page."""
-
-    names: dict[str, str] = field(default_factory=dict[str, str])
+LAST_VIEWS = "last_views"  # the view of each page that the visitor has seen last, by the title of the page
 
 
 def current_view() -> tuple[Scripts, StreamlitPage, View]:
@@ -29,7 +22,7 @@ def current_view() -> tuple[Scripts, StreamlitPage, View]:
     }
     script = st.navigation(list(scripts.values()), position="hidden")
     view = next(each for each in VIEWS if scripts[each.name] == script)
-    session_object(LastViews).names[page_of(view).title] = view.name
+    session_dict(LAST_VIEWS)[page_of(view).title] = view.name
     return scripts, script, view
 
 
@@ -40,7 +33,7 @@ def page_of(view: View) -> AppPage:
 
 def menu(scripts: Scripts) -> None:
     """Draw a link to each page, which leads to the view of it that was seen last."""
-    last = session_object(LastViews).names
+    last = session_dict(LAST_VIEWS)
     with st.container(key="pages", gap=None):
         for page in PAGES:
             st.page_link(scripts[last.get(page.title, page.views[0].name)], label=tr(page.title))

@@ -7,7 +7,7 @@
 import { element, isPlainClick } from "../../core/drawing/dom.js";
 import { modelSketch } from "../../core/drawing/model_sketch.js";
 import { openAddress } from "../components/address.js";
-import { component, rootOf } from "../components/renderer.js";
+import { component } from "../components/renderer.js";
 
 /**
  * @typedef {SketchData & {
@@ -23,7 +23,7 @@ import { component, rootOf } from "../components/renderer.js";
 /** @type {Record<string, readonly Kind[]>} */
 const STACKS = { encoder: ["encoder_self"], decoder: ["decoder_self", "cross"] };
 
-export default component((/** @type {Component<Data>} */ { data, parentElement }) => {
+export default component((/** @type {Component<Data>} */ { data, root }) => {
   const link = element("a");
   link.href = data.link;
   link.setAttribute("aria-label", data.label);
@@ -36,7 +36,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement }
   const show = () =>
     link.replaceChildren(modelSketch(data, placeOf(data, new URLSearchParams(window.location.search))));
   show();
-  rootOf(parentElement).replaceChildren(link);
+  root.replaceChildren(link);
   // A part of a page that runs alone changes the address, and not the sidebar. Browsers without `navigation` follow
   // when the whole page runs.
   const entries = /** @type {{ navigation?: EventTarget }} */ (/** @type {unknown} */ (window)).navigation;

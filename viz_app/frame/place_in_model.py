@@ -17,18 +17,12 @@ _component = component_beside(__file__)
 
 @dataclass(frozen=True)
 class Place:
-    """What a page shows of a model.
+    """What a page shows of a model."""
 
-    Attributes:
-        kinds: of attention.
-        inputs: whether it shows embeddings and positions.
-        output: whether it shows probabilities of the next token.
-        kind, layer, stack: names in the address of the settings that say more; "": the page has none.
-    """
-
-    kinds: tuple[Kind, ...] = ()
-    inputs: bool = False
-    output: bool = False
+    kinds: tuple[Kind, ...] = ()  # of attention
+    inputs: bool = False  # whether it shows embeddings and positions
+    output: bool = False  # whether it shows probabilities of the next token
+    # kind, layer and stack: names in the address of the settings that say more; "": the page has none
     kind: str = ""
     layer: str = ""
     stack: str = ""

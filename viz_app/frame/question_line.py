@@ -19,17 +19,12 @@ LONGEST = 24  # characters of a word
 
 
 class Question(NamedTuple):
-    """A question, and the views that answer it.
+    """A question, and the views that answer it."""
 
-    Attributes:
-        key: of its button.
-        ask: goes to the first view.
-    """
-
-    key: str
+    key: str  # of its button
     text: str
     views: tuple[str, ...]
-    ask: Callable[[], None]
+    ask: Callable[[], None]  # goes to the first view
 
 
 def question_line(reading: Reading, view: View, kind: str) -> None:

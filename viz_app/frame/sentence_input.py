@@ -1,26 +1,20 @@
 """The sentence bar at the top of every page: the sentence as text and as words, its translations, the settings."""
 
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 
-from viz_app.controls.search_progress import stoppable
+from viz_app.controls.search_progress import stoppable, stoppable_result
 from viz_app.drawing.display_text import sentence_case
 from viz_app.frame import settings_menu, share_menu
 from viz_app.language import tr
 from viz_app.session import address, previews, readings
-from viz_app.session.address import (
-    BEAM_SIZE,
-    LENGTH_PENALTY,
-    MIN_LENGTH,
-    NUM_HYPOTHESES,
-)
+from viz_app.session.address import BEAM_SIZE, LENGTH_PENALTY, MIN_LENGTH, NUM_HYPOTHESES
 from viz_app.session.fields import Field
 from viz_app.session.models import Model
 from viz_app.session.permalink import DIGITS, SEPARATOR
-from viz_app.session.state import kept, session_object
+from viz_app.session.state import kept, session_dict, session_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,19 +33,12 @@ SCALES: dict[Field[Any], tuple[Any, Any, Any]] = {  # the least and the most of 
 
 
 class SentenceBar(NamedTuple):
-    """The bar without a model.
+    """The bar without a model."""
 
-    Attributes:
-        search: what to translate.
-        words: the place of the words, which the text box gives way to.
-        menus: the place of menus beside the settings.
-        below: the place below the bar.
-    """
-
-    search: readings.Search
-    words: "DeltaGenerator"
-    menus: "DeltaGenerator"
-    below: "DeltaGenerator"
+    search: readings.Search  # what to translate
+    words: "DeltaGenerator"  # the place of the words, which the text box gives way to
+    menus: "DeltaGenerator"  # the place of menus beside the settings
+    below: "DeltaGenerator"  # the place below the bar
 
 
 def sentence_bar() -> SentenceBar:
@@ -96,13 +83,6 @@ def _settings_menu(used: list[Any]) -> None:
                 st.rerun()
 
 
-@dataclass
-class _Translations:
-    """Labels of the translations that can be shown, by the index of their hypothesis."""
-
-    labels: dict[int, str] = field(default_factory=dict[int, str])
-
-
 def read(model: Model, search: readings.Search, below: "DeltaGenerator", problem: str = "") -> readings.Reading | None:
     """Translate the text; progress and problems are shown below the bar.
 
@@ -115,22 +95,17 @@ def read(model: Model, search: readings.Search, below: "DeltaGenerator", problem
     if not search.text.strip():
         waiting.info(tr("There is nothing to translate yet: type a sentence above, or pick an example."))
         return None
-    progress = stoppable(waiting, (model.digest, search), "translating")
-    if progress is None:
+    translation = stoppable_result(waiting, (model.digest, search), "translating", partial(search.run, model))
+    if translation is None:
         return None
-    try:
-        translation = search.run(model, progress)
-    except ValueError as error:
-        waiting.error(sentence_case(str(error)))
-        return None
-    waiting.empty()
-    hypotheses, forced, target = translation.hypotheses, readings.forced(model, search), None
+    current, target = session_object(readings.Current), None
+    hypotheses, forced = translation.hypotheses, current.forced_for(model, search)
     if forced is not None:
         try:
             target = _forced_text(forced, model, search, waiting)
         except ValueError as error:
             problem = str(error)
-            readings.force_nothing()
+            current.forced = None
     if problem:
         waiting.error(sentence_case(problem))
     token_ids = [hypothesis.token_ids for hypothesis in hypotheses]
@@ -139,7 +114,7 @@ def read(model: Model, search: readings.Search, below: "DeltaGenerator", problem
         if readings.HYPOTHESIS.value == readings.FORCED_INDEX:
             readings.HYPOTHESIS.set(token_ids.index(target.token_ids))
         target = None
-    labels = session_object(_Translations).labels = _labels(hypotheses, target)
+    labels = session_dict("translations")["labels"] = _labels(hypotheses, target)
     readings.HYPOTHESIS.keep_within(labels, 0)
     index = readings.HYPOTHESIS.value or 0
     reading = readings.Reading(model, search, translation, index, hypotheses[index])
@@ -156,11 +131,7 @@ def read(model: Model, search: readings.Search, below: "DeltaGenerator", problem
 def _forced_text(
     forced: readings.ForcedTarget, model: Model, search: readings.Search, waiting: "DeltaGenerator"
 ) -> "ScoredText | None":
-    """Score a forced target, or translate the rest of a forced beginning; None if the search was stopped.
-
-    Raises:
-        ValueError: as `ForcedTarget.run`.
-    """
+    """Score a forced target, or translate the rest of a forced beginning; None if the search was stopped."""
     progress = stoppable(waiting, (model.digest, search, forced), "forcing")
     if progress is None:
         return None
@@ -199,7 +170,7 @@ def show_words(reading: readings.Reading, bar: SentenceBar) -> None:
         "is_editable": is_editable,
     }
     if is_editable:
-        options["translations"] = session_object(_Translations).labels
+        options["translations"] = session_dict("translations")["labels"]
     explanation = reading.explain()
     payload = kept(KEY, (reading.identity, options), lambda: sentence_payload(explanation, **options))
     with bar.words:

@@ -32,10 +32,7 @@ def sliders(scales: Mapping[Field[Any], tuple[Any, Any, Any]]) -> list[Any]:
                 "paper uses 0.6."
             ),
         ),
-        NUM_HYPOTHESES: (
-            tr("Translations"),
-            tr("How many of the best translations to keep; at most the beam size."),
-        ),
+        NUM_HYPOTHESES: (tr("Translations"), tr("How many of the best translations to keep; at most the beam size.")),
         MIN_LENGTH: (
             tr("Minimum length"),
             tr(

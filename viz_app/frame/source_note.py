@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_app.controls.widgets import text_button
 from viz_app.drawing.display_text import isolated, plain, shortened
 from viz_app.language import joined, marked, tr, tr_count
 from viz_app.session import readings
@@ -83,15 +84,13 @@ def _sentences_note(reading: readings.Reading) -> None:
     """Say that the translation has fewer sentences, and translate them one by one."""
     from core.text.sentences import num_sentences
 
-    st.warning(
-        tr(
-            "You entered {source} sentences, and the translation has {target}. The model learned to translate single "
-            "sentences: it may leave out some of several.",
-            source=num_sentences(reading.translation.source),
-            target=num_sentences(reading.hypothesis.text),
-        ),
-        icon=ICON,
+    text = tr(
+        "You entered {source} sentences, and the translation has {target}. The model learned to translate single "
+        "sentences: it may leave out some of several.",
+        source=num_sentences(reading.translation.source),
+        target=num_sentences(reading.hypothesis.text),
     )
+    st.warning(text, icon=ICON)
     menu = st.popover(tr("Sentence by sentence"), key=SENTENCES_KEY, on_change="rerun")
     if not menu.open:
         return
@@ -100,13 +99,7 @@ def _sentences_note(reading: readings.Reading) -> None:
         st.caption(tr("Select a sentence to see it alone, on every page."))
         pairs = _sentence_by_sentence(reading.model, search)
         for number, (sentence, translation) in enumerate(pairs):
-            st.button(
-                plain(sentence),
-                type="tertiary",
-                key=f"{SENTENCES_KEY}-{number}",
-                on_click=readings.new_sentence,
-                args=(sentence,),
-            )
+            text_button(plain(sentence), readings.new_sentence, sentence, key=f"{SENTENCES_KEY}-{number}")
             st.markdown(plain(translation))
 
 

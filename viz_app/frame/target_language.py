@@ -16,15 +16,11 @@ LANGUAGE = Widget[str | None]("target_language")
 
 @dataclass
 class LanguageCodes:
-    """Codes of the current model and of the model before it; None if the current one has one target language.
-
-    Attributes:
-        last: the last one selected.
-    """
+    """Codes of the current model and of the model before it; None if the current one has one target language."""
 
     current: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
-    last: str = ""
+    last: str = ""  # the last one selected
 
     def complete(self, text: str) -> str:
         """Begin a text with a language code if the model needs one, and drop the code of the model before it."""

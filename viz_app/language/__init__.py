@@ -49,15 +49,11 @@ class VisitorLanguage:
 
 @dataclass
 class _Visitors:
-    """How the visitor is found: `viz_app.session.state` says it.
+    """How the visitor is found: `viz_app.session.state` says it."""
 
-    Attributes:
-        run: returns what stands for the run of a page in this thread; None outside of one.
-        visitor: returns the language of the visitor of the current run.
-    """
-
+    # returns what stands for the run of a page in this thread; None outside of one
     run: Callable[[], object] = lambda: None
-    visitor: Callable[[], VisitorLanguage] = VisitorLanguage
+    visitor: Callable[[], VisitorLanguage] = VisitorLanguage  # returns the language of the visitor of the current run
 
 
 class _Run(local):

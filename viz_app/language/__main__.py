@@ -59,15 +59,7 @@ def content(catalog: Catalog) -> bytes:
     headers = dict(catalog.mime_headers)
     lines = "".join(f'"{name}: {headers[name]}\\n"\n' for name in HEADERS)
     file.write(f'msgid ""\nmsgstr ""\n{lines}\n'.encode())
-    write_po(
-        file,
-        catalog,
-        width=WIDTH,
-        omit_header=True,
-        sort_output=True,
-        ignore_obsolete=True,
-        include_lineno=False,
-    )
+    write_po(file, catalog, width=WIDTH, omit_header=True, sort_output=True, ignore_obsolete=True, include_lineno=False)
     return file.getvalue()
 
 

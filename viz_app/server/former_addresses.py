@@ -22,7 +22,7 @@ EARLIER_PARAMETERS = {
 }
 # By former page and query parameter: the page that a view of it is today, and the values that named the view.
 MOVED_VIEWS = {
-    ("/training", "training_view"): ("/table_3", {"table_3", "Table 3", "Tabelle 3", "\u8868 3", "\ud45c 3"}),
+    ("/training", "training_view"): ("/table_3", {"table_3", "Table 3", "Tabelle 3", "\u8868 3", "\ud45c 3"})
 }
 
 

@@ -116,7 +116,9 @@ def prepare(pause: float = PAUSE) -> None:
     runs, would traverse them each time, for a tenth of a second. What visitors have made by then is never garbage.
     """
     import_core()
-    bound_kernel_caches()
+    from core.inference import cpu_products
+
+    cpu_products.bound_kernel_caches()  # which grow with every new length of a sentence
     set_threads()
     model_memory.limit_memory()
     with suppress(models.ModelError):  # the page shows it
@@ -125,13 +127,6 @@ def prepare(pause: float = PAUSE) -> None:
     gc.freeze()
     time.sleep(pause)
     import_pages()
-
-
-def bound_kernel_caches() -> None:
-    """Limit kernel caches, which grow with every new length of a sentence."""
-    from core.inference import cpu_products
-
-    cpu_products.bound_kernel_caches()
 
 
 def chosen_threads(cores: int, requested: str | None) -> int:
@@ -189,10 +184,7 @@ def import_pages() -> None:
 
 def routes() -> list[BaseRoute]:
     """Return the addresses that are not Streamlit's."""
-    return [
-        Route("/preview", addresses.preview, methods=["POST"]),
-        Route("/pdf", addresses.pdf, methods=["POST"]),
-    ]
+    return [Route("/preview", addresses.preview, methods=["POST"]), Route("/pdf", addresses.pdf, methods=["POST"])]
 
 
 def middleware() -> list[Middleware]:

@@ -14,17 +14,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Codec(Generic[T]):
-    """The texts of a value in the address, and the value of texts.
+    """The texts of a value in the address, and the value of texts."""
 
-    Attributes:
-        encode: returns the texts, several of which repeat the parameter.
-        decode: reads one or more texts. It raises a ValueError if no value is written so.
-        values: all that there are, if they are few.
-    """
-
-    encode: Callable[[T], list[str]]
-    decode: Callable[[Sequence[str]], T]
-    values: Sequence[T] = ()
+    encode: Callable[[T], list[str]]  # returns the texts, several of which repeat the parameter
+    decode: Callable[[Sequence[str]], T]  # reads one or more texts. It raises a ValueError if no value is written so
+    values: Sequence[T] = ()  # all that there are, if they are few
 
 
 def single(encode: Callable[[T], str], decode: Callable[[str], T]) -> Codec[T]:

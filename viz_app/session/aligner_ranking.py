@@ -26,17 +26,11 @@ class RankedText(RankedAligners):
 
 @dataclass
 class TextRankings(MayHoldModel):
-    """The text rankings of a session.
+    """The text rankings of a session."""
 
-    Attributes:
-        job: scores the pairs of the current text one by one.
-        last: the last result.
-        last_by_weights: the last result of the method "attention".
-    """
-
-    job: Job | None = None
-    last: RankedText | None = None
-    last_by_weights: RankedText | None = None
+    job: Job | None = None  # scores the pairs of the current text one by one
+    last: RankedText | None = None  # the last result
+    last_by_weights: RankedText | None = None  # the last result of the method "attention"
 
     def begin(self, model: Model, method: Method, pairs: Sequence[GoldPair]) -> None:
         """Start to rank all heads on these pairs, as `python -m core align` does."""

@@ -14,9 +14,9 @@ from viz_app.session import address
 from viz_app.session.address import SELECTION
 from viz_app.session.attributions import PER_LAYER, MethodChoice
 from viz_app.session.fields import Field
-from viz_app.session.gradient_output import Output
+from viz_app.session.model_passes import Output
 from viz_app.session.readings import Reading
-from viz_app.session.state import Widget, session_object
+from viz_app.session.state import Widget, session_dict, session_object
 
 if TYPE_CHECKING:
     from core.drawing.head_explorer import View
@@ -42,26 +42,16 @@ def select_head(head: Head) -> None:
 
 @dataclass(frozen=True)
 class Preset:
-    """The value that a widget was preset to, and its model and sentence.
+    """The value that a widget was preset to, and its model and sentence."""
 
-    Attributes:
-        digest: of the model.
-        source: text of the sentence.
-        value: None once heads were selected.
-    """
-
-    digest: str
-    source: str
-    value: Any
+    digest: str  # of the model
+    source: str  # text of the sentence
+    value: Any  # none once heads were selected
 
 
-@dataclass
-class PresetHeads:
-    """The presets of this session's widgets, by the widget's key, which change with the sentence until heads are
-    selected.
-    """
-
-    presets: dict[str, Preset] = field(default_factory=dict[str, Preset])
+def _presets() -> dict[str, Preset]:
+    """Presets of this session, by the widget's key, which change with the sentence until heads are selected."""
+    return session_dict("preset_heads")
 
 
 def preset_heads(about: Reading, widget: Field[T], default: Callable[[], T]) -> None:
@@ -70,7 +60,7 @@ def preset_heads(about: Reading, widget: Field[T], default: Callable[[], T]) -> 
     The default is set on first use, with another model, and with another source unless heads were selected meanwhile.
     Heads in the address come first.
     """
-    presets, digest, source = session_object(PresetHeads).presets, about.model.digest, about.translation.source
+    presets, digest, source = _presets(), about.model.digest, about.translation.source
     known = presets.get(widget.key)
     if widget.texts or (known is None and widget.value is not None):
         first = default()
@@ -83,7 +73,7 @@ def preset_heads(about: Reading, widget: Field[T], default: Callable[[], T]) -> 
 
 def follows_sentence(widget: Widget[Any]) -> bool:
     """Return whether another sentence presets a widget again: no heads were selected."""
-    preset = session_object(PresetHeads).presets.get(widget.key)
+    preset = _presets().get(widget.key)
     return preset is not None and preset.value is not None and preset.value == widget.value
 
 
@@ -96,7 +86,7 @@ def heads_elsewhere(kind: Kind, heads: Sequence[LayerHead]) -> Callable[[Reading
 
 def keep_heads(widget: Widget[Any]) -> None:
     """Keep the heads of a widget with other sentences too; call it when they are selected."""
-    presets = session_object(PresetHeads).presets
+    presets = _presets()
     if widget.key in presets:
         presets[widget.key] = replace(presets[widget.key], value=None)
 
@@ -106,14 +96,10 @@ class ShownHeads:
     """The last state of the page Heads in this session.
 
     There is one object a session, so that an exported file has the state of the page at that moment.
-
-    Attributes:
-        digest: of the model; "" before the page was opened.
-        identity: of the reading.
     """
 
-    digest: str = ""
-    identity: Hashable = None
+    digest: str = ""  # of the model; "" before the page was opened
+    identity: Hashable = None  # of the reading
     kind: Kind = "cross"
     weights: MethodChoice = field(default_factory=MethodChoice)
     heads: Sequence[LayerHead] = ()

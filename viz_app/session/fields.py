@@ -33,34 +33,25 @@ FROM_RANGE = ("slider", "number_input")
 
 @dataclass
 class Visit:
-    """The address of a session.
+    """The address of a session."""
 
-    Attributes:
-        number: of the addresses that the visitor has come to, by a link, back or forward.
-        texts: of the parameters of the last of them.
-        page: the page that it names.
-        here: the page that is drawn.
-        taken: for each field, the number of the address that it was last read from.
-        drawn: texts of the fields of the view, which are written to the address.
-        values: the last value of each field that was drawn.
-        parts: the fields of each part of a page that can run alone.
-        known: page, and options or range, of each widget when it was drawn last.
-        made_for: what the values that depend on something were made for.
-        written: what the browser was last told, or what it came with.
-        first: the address with which the session began.
-    """
-
-    number: int = 0
-    texts: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    page: str | None = None
-    here: str | None = None
+    number: int = 0  # of the addresses that the visitor has come to, by a link, back or forward
+    texts: dict[str, list[str]] = field(default_factory=dict[str, list[str]])  # of the parameters of the last of them
+    page: str | None = None  # the page that it names
+    here: str | None = None  # the page that is drawn
+    # for each field, the number of the address that it was last read from
     taken: dict[str, int] = field(default_factory=dict[str, int])
+    # texts of the fields of the view, which are written to the address
     drawn: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    values: dict[str, Any] = field(default_factory=dict[str, Any])  # the last value of each field that was drawn
+    # the fields of each part of a page that can run alone
     parts: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    # what the browser was last told, or what it came with
     written: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    first: tuple[str | None, dict[str, list[str]]] | None = None
+    first: tuple[str | None, dict[str, list[str]]] | None = None  # the address with which the session began
+    # page, and options or range, of each widget when it was drawn last
     known: dict[str, tuple[Any, ...]] = field(default_factory=dict[str, "tuple[Any, ...]"])
+    # what the values that depend on something were made for
     made_for: dict[str, Hashable] = field(default_factory=dict[str, Hashable])
 
 
@@ -83,30 +74,21 @@ def _visit() -> Visit:
 
 @dataclass(frozen=True)
 class Taken(Generic[T]):
-    """The value that an address gives a field.
-
-    Attributes:
-        is_named: whether the address has it; if not, or if its text has no possible value, this is the default.
-    """
+    """The value that an address gives a field."""
 
     value: T
-    is_named: bool
+    is_named: bool  # whether the address has it; if not, or if its text has no possible value, this is the default
 
 
 @dataclass(frozen=True)
 class Field(Widget[T]):
-    """A setting that decides a view: a parameter of the address and, for most, a widget with it as its key.
-
-    Attributes:
-        default: the value that the address leaves out; None if it depends on the options of the widget.
-        is_preset: whether the first value depends on the sentence or the model, and so always is in the address.
-        in_frame: whether it is drawn above every page.
-    """
+    """A setting that decides a view: a parameter of the address and, for most, a widget with it as its key."""
 
     codec: Codec[T]
-    default: T | None = None
+    default: T | None = None  # the value that the address leaves out; None if it depends on the options of the widget
+    # whether the first value depends on the sentence or the model, and so always is in the address
     is_preset: bool = False
-    in_frame: bool = False
+    in_frame: bool = False  # whether it is drawn above every page
 
     def __post_init__(self) -> None:
         """Add the field to `FIELDS`."""
@@ -166,18 +148,20 @@ class Field(Widget[T]):
     ) -> T:
         """Set the widget from the address if it is due, or else to its last value if it has none, or an old one.
 
-        A value that the browser has sent may be old: see `menus.py`.
+        A value that the browser has sent may be old, see `are_values_old`.
         """
-        found: Any = self.default if default is None else default
+        own: Any = self.value
         taken = self.take(default, possible)
         if taken is not None and (taken.is_named or not self.is_preset):
-            self.set(taken.value)
-        elif self.value is None or is_old or not possible(self.value):
-            value = _visit().values.get(self.key, found)
-            chosen: Any = value if value is None or possible(value) else found
-            if chosen is not None:
-                self.set(chosen)
-        return self.value  # type: ignore[return-value]
+            own = taken.value
+            self.set(own)
+        elif own is None or is_old or not possible(own):
+            found: Any = self.default if default is None else default
+            last = _visit().values.get(self.key, found)
+            if (chosen := last if last is None or possible(last) else found) is not None:
+                own = chosen
+                self.set(own)
+        return own  # type: ignore[return-value]
 
     def selected(self, default: T | None = None, possible: Callable[[T], bool] = lambda _: True) -> T | None:
         """Return the value of a setting without a widget, which clicks set, and note it for the address.

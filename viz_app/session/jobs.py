@@ -1,9 +1,12 @@
-"""Long computations that a visitor can stop and continue."""
+"""Long computations that a visitor can stop and continue, and the session's place for one at a time."""
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
+from viz_app.session.state import MayHoldModel
 from viz_app.session.turns import turn_of_long
 
 
@@ -55,3 +58,41 @@ class Job:
                 self.error = str(error)
             self.running = False
             return False
+
+
+class HasJob(Protocol):
+    """A result with the job that computes it."""
+
+    job: Job
+
+
+T = TypeVar("T", bound=HasJob)
+
+
+@dataclass
+class JobSlot(MayHoldModel, Generic[T]):
+    """The session's last measurement of a kind; each kind is a subclass."""
+
+    identity: Hashable = None  # of what is measured
+    measured: T | None = None  # none before the first one
+
+    def of(self, identity: Hashable, begin: Callable[[], T]) -> T:
+        """Return the measurement of something, begun unless it is the last one.
+
+        Raises:
+            ValueError: as `begin`; the last one is kept.
+        """
+        if self.measured is None or self.identity != identity:
+            self.measured = begin()
+            self.identity = identity
+        return self.measured
+
+    def close(self) -> None:
+        """Drop the measurement and end its job."""
+        if self.measured is not None:
+            self.measured.job.close()
+        self.identity = self.measured = None
+
+    def forget_model(self, digest: str) -> None:
+        """Drop the measurement, which may be of a model that is closed."""
+        self.close()

@@ -29,19 +29,12 @@ Layers = Mapping[tuple[Kind, int], AttentionMap]
 
 @dataclass(frozen=True)
 class MapPass:
-    """The pass of a model that a map shows.
+    """The pass of a model that a map shows."""
 
-    Attributes:
-        identity: equal for the same pass.
-        maps: with all tokens.
-        call: computes the products of a cell.
-        variant: tells apart passes of one identity, in all of which a selected cell stays selected.
-    """
-
-    identity: Hashable
-    maps: Layers
-    call: Callable[[Cell], Call]
-    variant: Hashable = None
+    identity: Hashable  # equal for the same pass
+    maps: Layers  # with all tokens
+    call: Callable[[Cell], Call]  # computes the products of a cell
+    variant: Hashable = None  # tells apart passes of one identity, in all of which a selected cell stays selected
 
     def products(self, cell: Cell) -> ScoreProducts:
         """Return the products of a cell; the results of all sessions are shared."""

@@ -29,13 +29,9 @@ Key = tuple[str, "Precision"]  # digest of a model, and the precision of its sea
 
 
 class ModelError(ToldError):
-    """There is no model to work with; the message, which the page shows, says why.
+    """There is no model to work with; the message, which the page shows, says why."""
 
-    Attributes:
-        file: the uploaded file that is refused, or "".
-    """
-
-    file: str = ""
+    file: str = ""  # the uploaded file that is refused, or ""
 
 
 class SeveralModelsError(ModelError):
@@ -54,15 +50,11 @@ class SeveralModelsError(ModelError):
 
 @dataclass(eq=False)
 class Loaded:
-    """The content of a model.
+    """The content of a model."""
 
-    Attributes:
-        content: a translator, or the explanation of an array file (`core.export.attention_arrays`).
-        used: when it was used last, by `time.monotonic`.
-    """
-
+    # a translator, or the explanation of an array file (`core.export.attention_arrays`)
     content: "Translator | Explanation"
-    used: float = 0.0
+    used: float = 0.0  # when it was used last, by `time.monotonic`
 
     @cached_property
     def parser(self) -> "Parser | None":

@@ -12,7 +12,8 @@ if TYPE_CHECKING:  # torch takes a second to import: the sentence box is drawn b
     from core.analysis.attribution.methods import Method
     from core.analysis.heads.head import Maps
     from core.parsing.parser import Parse, Parser
-    from viz_app.session.gradient_output import Output
+
+Output = tuple[int, ...]  # the positions of its tokens in `predicted_tokens`, in order
 
 
 def explanation(model: Model, source: str, target: "str | tuple[int, ...]") -> "Explanation":

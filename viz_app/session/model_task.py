@@ -19,21 +19,13 @@ OF_PRESET = {  # models of a task without languages
 
 
 class Offer(NamedTuple):
-    """A model that can be selected.
+    """A model that can be selected."""
 
-    Attributes:
-        key: by which it is selected.
-        name: of its file.
-        task: what it does; "" if its file does not say.
-        layers: such as `6 + 6`; "" if unknown.
-        is_shipped: whether it comes with Headlight.
-    """
-
-    key: str
-    name: str
-    task: str = ""
-    layers: str = ""
-    is_shipped: bool = False
+    key: str  # by which it is selected
+    name: str  # of its file
+    task: str = ""  # what it does; "" if its file does not say
+    layers: str = ""  # such as `6 + 6`; "" if unknown
+    is_shipped: bool = False  # whether it comes with Headlight
 
 
 def open_offer(model: Model, *, is_shipped: bool) -> Offer:
@@ -74,11 +66,7 @@ def labels(offers: Sequence[Offer]) -> dict[str, str]:
 
 
 def _task(
-    config: Mapping[str, Any],
-    training: Mapping[str, Any],
-    languages: Sequence[str] = (),
-    *,
-    writes_trees: bool = False,
+    config: Mapping[str, Any], training: Mapping[str, Any], languages: Sequence[str] = (), *, writes_trees: bool = False
 ) -> str:
     """Say what a model does, from untrusted facts.
 

@@ -34,23 +34,17 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Model:
-    """A loaded checkpoint, or attention that another program has computed.
+    """A loaded checkpoint, or attention that another program has computed."""
 
-    Attributes:
-        name: of its file or folder.
-        digest: SHA-256 in hexadecimal, of its file or, for a checkpoint of another project, of its contents (see
-            `content_digest`); part of the key of every cached result.
-        held: its content, which all sessions that use the same checkpoint share; None for a checkpoint of the
-            operator, whose content is in memory as long as there is room.
-        path: of its file or folder on this machine; the name of an uploaded one.
-        is_imported: whether it is a checkpoint of another project.
-    """
-
-    name: str
+    name: str  # of its file or folder
+    # SHA-256 in hexadecimal, of its file or, for a checkpoint of another project, of its contents (see
+    # `content_digest`); part of the key of every cached result
     digest: str
+    # its content, which all sessions that use the same checkpoint share; None for a checkpoint of the operator, whose
+    # content is in memory as long as there is room
     held: Loaded | None = field(compare=False)
-    path: str = ""
-    is_imported: bool = False
+    path: str = ""  # of its file or folder on this machine; the name of an uploaded one
+    is_imported: bool = False  # whether it is a checkpoint of another project
 
     @property
     def loaded(self) -> Loaded:

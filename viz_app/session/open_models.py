@@ -23,19 +23,13 @@ class OpenModels:
 
     They are the only lasting references to a model that the visitor has opened: when the last session closes it, its
     memory is free.
-
-    Attributes:
-        opened: by digest, in the order of opening.
-        current: digest of the model that the pages are about; "" for the one that the app starts with.
-        named: name of the shipped checkpoint that is shown, unless it is the first; or "".
-        selected: name of the shipped checkpoint that was selected and is to be opened, or "".
-        missing: the file that the address names and that the session lacks; None if there is none.
     """
 
-    opened: dict[str, Model] = field(default_factory=dict[str, Model])
-    current: str = ""
-    named: str = ""
-    selected: str = ""
+    opened: dict[str, Model] = field(default_factory=dict[str, Model])  # by digest, in the order of opening
+    current: str = ""  # digest of the model that the pages are about; "" for the one that the app starts with
+    named: str = ""  # name of the shipped checkpoint that is shown, unless it is the first; or ""
+    selected: str = ""  # name of the shipped checkpoint that was selected and is to be opened, or ""
+    # the file that the address names and that the session lacks; None if there is none
     missing: "MissingFile | None" = None
 
     def model(self) -> Model:

@@ -29,32 +29,23 @@ class NoPreviewError(Exception):
 
 @dataclass(frozen=True)
 class ShownPage:
-    """The last run of a page, and the drawings that it offers for other sentences.
-
-    Attributes:
-        complete: makes what is typed the text to translate.
-        language: of the interface.
-        drawings: by place on the page.
-    """
+    """The last run of a page, and the drawings that it offers for other sentences."""
 
     model: Model
     search: Search
-    complete: Callable[[str], str]
-    language: str
-    drawings: dict[str, Drawings] = field(default_factory=dict[str, Drawings])
+    complete: Callable[[str], str]  # makes what is typed the text to translate
+    language: str  # of the interface
+    drawings: dict[str, Drawings] = field(default_factory=dict[str, Drawings])  # by place on the page
 
 
 @dataclass(eq=False)
 class Previews(MayHoldModel):
-    """The drawings of a session that can be previewed.
+    """The drawings of a session that can be previewed."""
 
-    Attributes:
-        ticket: names the session in a request; it cannot be guessed.
-        slow: by model and settings of the search, the length of the shortest sentence that took too long.
-    """
-
+    # names the session in a request; it cannot be guessed
     ticket: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     page: ShownPage | None = None
+    # by model and settings of the search, the length of the shortest sentence that took too long
     slow: dict[tuple[str, Search], int] = field(default_factory=dict[tuple[str, Search], int])
     _current: Current = field(default_factory=lambda: session_object(Current))
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from core.analysis.attribution.methods import Method
     from core.capture import Kind
     from core.decoding import Constraints
-    from viz_app.session.gradient_output import Output
+    from viz_app.session.model_passes import Output
 
 P = ParamSpec("P")
 EMBEDDED = 2_000  # characters of a text that stands in the script itself
@@ -105,16 +105,12 @@ def given_sample(sentences: Sequence[str]) -> Given:
 
 @dataclass(frozen=True)
 class RecordedPass:
-    """A pass of a model over a source and a target, as arguments of recorded calls.
-
-    Attributes:
-        reading: the reading that it is of, if it is of one.
-    """
+    """A pass of a model over a source and a target, as arguments of recorded calls."""
 
     model: Model
     source: str
     target: str | tuple[int, ...]
-    reading: Reading | None = None
+    reading: Reading | None = None  # the reading that it is of, if it is of one
 
     @property
     def arguments(self) -> tuple[Given, Given, Given]:

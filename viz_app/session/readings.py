@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # torch takes a second to import: the sentence box is drawn b
     from core.capture import AttentionMap, Kind
     from core.decoding import Constraints
     from viz_app.components.sentence_bar import WordSelection
-    from viz_app.session.gradient_output import Output
+    from viz_app.session.model_passes import Output
 
 TEXT = address.SENTENCE
 HYPOTHESIS = Widget[int]("hypothesis")  # index of the hypothesis, 0 the best, or `FORCED_INDEX`
@@ -77,16 +77,12 @@ def search_settings(model: Model, search: Search) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class ForcedTarget:
-    """A target, or the beginning of one, that was not chosen by the search.
+    """A target, or the beginning of one, that was not chosen by the search."""
 
-    Attributes:
-        prefix: tokens that the search has to begin with.
-        target: all tokens of the target, a whole translation if they end with `</s>`; None: the best with `prefix`.
-        forbidden: positions, from 0, and the ids of the tokens that the search may not write there.
-    """
-
-    prefix: tuple[int, ...] = ()
+    prefix: tuple[int, ...] = ()  # tokens that the search has to begin with
+    # all tokens of the target, a whole translation if they end with `</s>`; None: the best with `prefix`
     target: tuple[int, ...] | None = None
+    # positions, from 0, and the ids of the tokens that the search may not write there
     forbidden: tuple[tuple[int, int], ...] = ()
 
     def run(self, model: Model, search: Search, progress: SearchProgress) -> "ScoredText":
@@ -115,20 +111,14 @@ class TokenView:
 
 @dataclass(frozen=True)
 class Reading:
-    """A sentence, its translation by one model, and the target that pages explain.
-
-    Attributes:
-        index: of the hypothesis, 0 the best; `FORCED_INDEX` for a forced target.
-        hypothesis: the target.
-        forced: what was forced of it, if anything was.
-    """
+    """A sentence, its translation by one model, and the target that pages explain."""
 
     model: Model
     search: Search
     translation: "Translation"
-    index: int
-    hypothesis: "ScoredText"
-    forced: ForcedTarget | None = None
+    index: int  # of the hypothesis, 0 the best; `FORCED_INDEX` for a forced target
+    hypothesis: "ScoredText"  # the target
+    forced: ForcedTarget | None = None  # what was forced of it, if anything was
 
     @property
     def prefix(self) -> tuple[int, ...]:
@@ -199,10 +189,7 @@ class Reading:
 
 
 # For `st.cache_resource`, which would otherwise go through a reading's attention maps.
-READING_HASH: dict[str | type[Any], Callable[[Any], Any]] = {
-    **MODEL_HASH,
-    Reading: lambda reading: reading.identity,
-}
+READING_HASH: dict[str | type[Any], Callable[[Any], Any]] = {**MODEL_HASH, Reading: lambda reading: reading.identity}
 
 
 @st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
@@ -306,19 +293,13 @@ class SelectedWords:
 
 @dataclass
 class Current:
-    """The model, reading, selected words and forced target of a session.
-
-    Attributes:
-        reading: None while there is no sentence that can be translated.
-        words: selected on all pages.
-        forced: None if nothing is forced.
-        complete: makes what is typed the text to translate: begins it with a language code, if the model needs one.
-    """
+    """The model, reading, selected words and forced target of a session."""
 
     model: Model | None = None
-    reading: Reading | None = None
-    words: SelectedWords = SelectedWords()
-    forced: ForcedText | None = None
+    reading: Reading | None = None  # none while there is no sentence that can be translated
+    words: SelectedWords = SelectedWords()  # selected on all pages
+    forced: ForcedText | None = None  # none if nothing is forced
+    # makes what is typed the text to translate: begins it with a language code, if the model needs one
     complete: Callable[[str], str] = str
 
     def forced_for(self, model: Model, search: Search) -> ForcedTarget | None:
@@ -363,20 +344,10 @@ def select_words(about: Reading, words: "Iterable[WordSelection]") -> None:
     session_object(Current).words = SelectedWords(about.identity, tuple(words))
 
 
-def forced(model: Model, search: Search) -> ForcedTarget | None:
-    """Return the forced target for this text and this model."""
-    return session_object(Current).forced_for(model, search)
-
-
 def force(model: Model, search: Search, target: ForcedTarget) -> None:
     """Explain a given target, finished or not, on all pages; call it in a callback."""
     session_object(Current).forced = ForcedText(model.digest, search.text, target)
     HYPOTHESIS.set(FORCED_INDEX)
-
-
-def force_nothing() -> None:
-    """Drop the forced target."""
-    session_object(Current).forced = None
 
 
 def show_target(model: Model, search: Search, target: tuple[int, ...], words: "Iterable[WordSelection]") -> None:

@@ -13,19 +13,12 @@ from viz_app.session.state import session_object
 
 @dataclass
 class _Pictures:
-    """Pictures drawn by the current run of the page.
+    """Pictures drawn by the current run of the page."""
 
-    Attributes:
-        page: the page.
-        names: of the pictures that have a slide.
-        shown: the name of the one whose slide is open, or "".
-        more_follow: whether a computation is under way that may lead to more of them.
-    """
-
-    page: str = ""
-    names: set[str] = field(default_factory=set[str])
-    shown: str = ""
-    more_follow: bool = False
+    page: str = ""  # the page
+    names: set[str] = field(default_factory=set[str])  # of the pictures that have a slide
+    shown: str = ""  # the name of the one whose slide is open, or ""
+    more_follow: bool = False  # whether a computation is under way that may lead to more of them
 
 
 def begin_page(page: str) -> None:

@@ -11,8 +11,7 @@ from core.analysis.signs.text_signs import TEXT_SIGNS
 from viz_app.drawing.display_text import plain
 from viz_app.language import joined, marked, tr, tr_lower
 from viz_app.session import model_paths, readings
-from viz_app.session.job_slot import JobSlot
-from viz_app.session.jobs import Job
+from viz_app.session.jobs import Job, JobSlot
 from viz_app.session.models import Model, ModelError
 from viz_app.session.readings import Reading
 from viz_app.session.source_doubts import source_language

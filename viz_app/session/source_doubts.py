@@ -15,21 +15,13 @@ if TYPE_CHECKING:
 
 
 class Doubts(NamedTuple):
-    """What there is to say of a sentence; all of it false if there is nothing.
+    """What there is to say of a sentence; all of it false if there is nothing."""
 
-    Attributes:
-        by_modules: the model itself has translated, as the fast search computes something else.
-        problem: of the source.
-        unseen: characters that the vocabulary lacks.
-        plainer: the source in a plainer form, if it has a problem and can be read so.
-        has_fewer: the translation has fewer sentences.
-    """
-
-    by_modules: bool
-    problem: Literal["unknown", "capitals", "other_language", "unseen", ""]
-    unseen: tuple[str, ...]
-    plainer: str
-    has_fewer: bool
+    by_modules: bool  # the model itself has translated, as the fast search computes something else
+    problem: Literal["unknown", "capitals", "other_language", "unseen", ""]  # of the source
+    unseen: tuple[str, ...]  # characters that the vocabulary lacks
+    plainer: str  # the source in a plainer form, if it has a problem and can be read so
+    has_fewer: bool  # the translation has fewer sentences
 
 
 def doubts(reading: Reading) -> Doubts:

@@ -5,7 +5,7 @@ Outside the components, the only module that reads or writes `st.session_state`.
 
 from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -37,11 +37,13 @@ def session_object(kind: type[T]) -> T:
 use_visitors(partial(get_script_run_ctx, suppress_warning=True), lambda: session_object(VisitorLanguage))
 
 
-@dataclass
-class _Kept:
-    """Finished values of the session, by name, with what they were made for."""
+class _Dictionaries(dict[str, dict[Any, Any]]):
+    """Dictionaries of a session, by name."""
 
-    values: dict[str, tuple[Any, Any]] = field(default_factory=dict[str, tuple[Any, Any]])
+
+def session_dict(name: str) -> dict[Any, Any]:
+    """Return the session's dictionary of this name, empty at first; its values may not hold a model."""
+    return session_object(_Dictionaries).setdefault(name, {})
 
 
 def kept(name: str, made_for: object, make: Callable[[], T]) -> T:
@@ -54,7 +56,7 @@ def kept(name: str, made_for: object, make: Callable[[], T]) -> T:
         made_for: all that the value depends on. Of a reading take its `identity`: the reading itself would keep a model
             in memory that the visitor has closed. The value may not hold one either.
     """
-    values, whole = session_object(_Kept).values, (language(), made_for)
+    values, whole = session_dict("kept"), (language(), made_for)  # by name, with what they were made for
     known = values.get(name)
     if known is None or known[0] != whole:
         known = values[name] = whole, make()
@@ -79,13 +81,6 @@ def forget_model(digest: str) -> None:
             held.forget_model(digest)
 
 
-@dataclass
-class _Labels:
-    """The labels of the options of each widget that `Widget.show_labels` has seen."""
-
-    shown: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-
-
 def keep_selected() -> None:
     """Keep the options that all widgets have selected though their names change.
 
@@ -100,13 +95,9 @@ def keep_selected() -> None:
 
 @dataclass(frozen=True)
 class Widget(Generic[T]):
-    """A widget whose value is read or set elsewhere than where it is drawn.
+    """A widget whose value is read or set elsewhere than where it is drawn."""
 
-    Attributes:
-        key: of the widget.
-    """
-
-    key: str
+    key: str  # of the widget
 
     @property
     def value(self) -> T | None:
@@ -128,7 +119,7 @@ class Widget(Generic[T]):
         Call it before drawing. The browser shows the label of the selected option, and keeps it while the value is the
         same: another sentence or model would leave the old label in the box.
         """
-        shown, current = session_object(_Labels).shown, tuple(labels)
+        shown, current = session_dict("labels"), tuple(labels)
         if self.value is not None and shown.get(self.key, current) != current:
             self.set(self.value)
         shown[self.key] = current

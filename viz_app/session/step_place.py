@@ -29,23 +29,14 @@ class WalkStart:
 
 @dataclass
 class StepPlace:
-    """Step and picked row of a session.
+    """Step and picked row of a session."""
 
-    Attributes:
-        step: name of the step; "" for the first.
-        pick: None for the row that the step picks itself.
-        requested: the step and the row that the browser was asked to show last.
-        request: number of such requests.
-        start: where another page leads to, until the page Step by step is opened.
-        words: the selected words when the token was selected; None before.
-    """
-
-    step: str = ""
-    pick: int | None = None
-    requested: tuple[str, int | None] = ("", None)
-    request: int = 0
-    start: WalkStart | None = None
-    words: object = None
+    step: str = ""  # name of the step; "" for the first
+    pick: int | None = None  # none for the row that the step picks itself
+    requested: tuple[str, int | None] = ("", None)  # the step and the row that the browser was asked to show last
+    request: int = 0  # number of such requests
+    start: WalkStart | None = None  # where another page leads to, until the page Step by step is opened
+    words: object = None  # the selected words when the token was selected; None before
 
     def lead_to_score(self, head: Head, query: int, key: int) -> None:
         """Start at the score of one query and one key when the page is opened."""

@@ -15,17 +15,12 @@ _HEAD_GATE = re.compile(rf"({HEAD_PATTERN})(?: (0(?:\.\d{{1,2}})?))?")
 
 @dataclass
 class Switches:
-    """The switched heads of a session.
+    """The switched heads of a session."""
 
-    Attributes:
-        digest: of the model whose heads they are.
-        gates: what the output of each switched head is multiplied by.
-        problem: why nothing was switched that the address asked for, or "".
-    """
-
-    digest: str = ""
+    digest: str = ""  # of the model whose heads they are
+    # what the output of each switched head is multiplied by
     gates: dict[Head, float] = field(default_factory=dict[Head, float])
-    problem: str = ""
+    problem: str = ""  # why nothing was switched that the address asked for, or ""
 
     def of(self, model: Model) -> dict[Head, float]:
         """Return the switched heads of this model."""
@@ -54,11 +49,7 @@ class Switches:
 
 
 def _parsed_gates(model: Model, text: str) -> dict[Head, float]:
-    """Parse heads and gates such as `cross L5 H3, encoder L1 H2 0.5`; a head without a gate is off.
-
-    Raises:
-        ValueError: it names no head, or one that the model does not have.
-    """
+    """Parse heads and gates such as `cross L5 H3, encoder L1 H2 0.5`; a head without a gate is off."""
     heads = {str(head): head for head in all_heads(model.translator.model)}
     gates: dict[Head, float] = {}
     for name in map(str.strip, text.split(",") if text else ()):

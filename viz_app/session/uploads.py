@@ -124,11 +124,7 @@ def _too_large(name: str, count: int) -> str:
 
 
 def _file_name(name: str) -> str:
-    """The last part of an uploaded file's name.
-
-    Raises:
-        ModelError: it cannot be the name of a file.
-    """
+    """The last part of an uploaded file's name."""
     last = PurePosixPath(name.replace("\\", "/")).name
     if not last.isprintable() or last in ("", "..") or len(last.encode()) > MAX_NAME_BYTES:  # a lone surrogate is not
         raise ModelError("{name!r:.60} cannot be the name of a file: rename it.", name=name)

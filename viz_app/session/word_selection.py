@@ -8,8 +8,8 @@ from core import Explanation
 from core.analysis.comparison import common_axes
 from core.capture import AttentionMap, Kind
 from viz_app.components import word_links
-from viz_app.components.highlight import AXES, Axis, Links
 from viz_app.components.sentence_bar import word_name
+from viz_app.components.word_links import AXES, Axis, Links
 from viz_app.session import readings
 from viz_app.session.readings import TokenView
 
@@ -80,16 +80,12 @@ def common_positions(own: AttentionMap, other: AttentionMap) -> TokenPositions:
 
 @dataclass(frozen=True)
 class Selection:
-    """Selected words of an explained sentence, for drawings of other words too.
-
-    Attributes:
-        names: of the words, see `selected_names`.
-    """
+    """Selected words of an explained sentence, for drawings of other words too."""
 
     explanation: Explanation
     kind: Kind
     tokens: TokenView
-    names: Sequence[str]
+    names: Sequence[str]  # of the words, see `selected_names`
 
     def drawing_options(self, positions: TokenPositions) -> dict[str, Any]:
         """Return the options `links` and `place` of a drawing of other words; words that the sentence lacks are

@@ -22,15 +22,11 @@ Mark = Literal["", "query", "key", "both"]
 
 @dataclass(frozen=True, kw_only=True)
 class MarkedText:
-    """Tokens of one side of a sentence, with marks for the token that a head attends from and the one it attends to.
-
-    Attributes:
-        axis: Of a head's map that has these tokens: rows, columns, or both in self-attention.
-    """
+    """Tokens of one side of a sentence, with marks for the token that a head attends from and the one it attends to."""
 
     tokens: Sequence[str]
     marks: Sequence[Mark]
-    axis: Mark = "both"
+    axis: Mark = "both"  # of a head's map that has these tokens: rows, columns, or both in self-attention
 
     def written(self) -> list[tuple[str, bool, Mark, int]]:
         """Return the tokens to write: each with whether a space precedes it, its mark, and its position.
@@ -49,21 +45,15 @@ class MarkedText:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownExample:
-    """One example.
+    """One example."""
 
-    Attributes:
-        texts: Source, or translation, or both; the part that has a mark.
-        value: Strength or activation.
-        query, key: Marked tokens; of a neuron `key` is its token and `query` is "".
-        predicted: Token that is predicted there; "" in the encoder.
-    """
-
-    texts: Sequence[MarkedText]
-    value: float
+    texts: Sequence[MarkedText]  # source, or translation, or both; the part that has a mark
+    value: float  # strength or activation
     line: int
+    # query and key: marked tokens; of a neuron `key` is its token and `query` is ""
     query: str
     key: str
-    predicted: str = ""
+    predicted: str = ""  # token that is predicted there; "" in the encoder
 
     @property
     def note(self) -> str:

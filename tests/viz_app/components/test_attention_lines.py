@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from viz_app.components.attention_lines import lines_payload
-from viz_app.components.highlight import Links, line_highlight
+from viz_app.components.word_links import Links, line_highlight
 from viz_app.drawing.head_names import ALL, name_of
 from viz_app.drawing.theme import DARK, LIGHT
 

@@ -6,6 +6,8 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from viz_app.components.component import sent_index
+
 
 def page() -> None:
     import json
@@ -24,3 +26,8 @@ def test_data_keep_their_date_until_they_change(monkeypatch: pytest.MonkeyPatch)
     assert first == same
     assert other[1] == [1, 3]
     assert first[0] < other[0] < again[0]  # in the end the data are new again
+
+
+def test_an_index_that_the_browser_sends_is_one_of_those_there_are() -> None:
+    assert [sent_index(value, 9) for value in (0, 8)] == [0, 8]
+    assert {sent_index(value, 9) for value in (9, -1, "1", True, None, {"example": 1})} == {None}

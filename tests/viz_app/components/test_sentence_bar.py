@@ -25,13 +25,7 @@ def test_words_hold_their_pieces_and_stand_where_the_text_has_them(explanation: 
     payload = sentence_payload(explanation)
     assert [
         ["".join(part for part, _ in piece["spans"]) for piece in word["pieces"]] for word in payload["target"]
-    ] == [
-        ["Ein"],
-        ["H", "\u00b7und"],
-        ["."],
-        ["\u2423", "\u00e4"],
-        ["</s>"],
-    ]
+    ] == [["Ein"], ["H", "\u00b7und"], ["."], ["\u2423", "\u00e4"], ["</s>"]]
     assert [word["glued"] for word in payload["target"]] == [False, False, True, False, False]
     assert [(word["start"], word["stop"]) for word in payload["source"]] == [(0, 1), (1, 2), (2, 3), (3, 4)]
 

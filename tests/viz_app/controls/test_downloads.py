@@ -33,7 +33,7 @@ def test_nothing_is_computed_before_it_is_asked_for() -> None:
         def fails() -> None:
             raise AssertionError("computed")
 
-        downloads("both", "drawing", fails, of_sentence=False)  # type: ignore[arg-type]
+        downloads("both", "drawing", table=fails, of_sentence=False)  # type: ignore[arg-type]
         downloads("table", table=fails, of_sentence=False)  # type: ignore[arg-type]
 
     app = AppTest.from_function(page).run()

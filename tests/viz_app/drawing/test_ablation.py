@@ -23,7 +23,8 @@ def test_no_change_is_the_page_and_both_ways_are_far_from_it(theme: Theme) -> No
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_text_can_be_read_on_every_colour(theme: Theme) -> None:
     for effect in (-20.0, -5.0, -2.6, -1.0, -0.3, 0.0, 0.3, 1.0, 2.6, 20.0):
-        color, text = ablation.effect_color(effect, 20.0, theme), ablation.text_color(effect, 20.0, theme)
+        color = ablation.effect_color(effect, 20.0, theme)
+        text = ablation.readable_on(color)
         assert contrast(text, color) >= 4.5, effect
 
 

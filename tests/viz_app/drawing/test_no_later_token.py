@@ -23,7 +23,7 @@ from tests.strange_sentences import strange_sentence
 from viz_app.components.attention_lines import lines_payload
 from viz_app.components.attention_map import map_payload
 from viz_app.drawing.theme import LIGHT
-from viz_app.drawing.weight_tables import shown_table
+from viz_app.views.heads.grid.head_detail import shown_table
 
 
 @pytest.fixture(scope="module", params=range(2))

@@ -44,7 +44,7 @@ WITHOUT_TOKENS = {
         for name in (
             *("paper.positions.figures.positions", "paper.table3.figures"),
             *("steps.figures.formula", "steps.figures.step_views", "steps.training_step.figures.weight_views"),
-            *(f"steps.token_path.figures.{part}_step_views" for part in ("attention", "layer", "output")),
+            *(f"steps.token_path.figures.{part}_step_views" for part in ("attention", "layer")),
         )
     ),  # those of steps through `step_list` and `training_views`
 }

@@ -52,7 +52,7 @@ DRAWING = {  # methods that draw a text, of `st` or of any place on a page
     "link_button", "markdown", "metric", "multiselect", "number_input", "page_link", "pills", "popover", "progress",
     "radio", "segmented_control", "select_slider", "selectbox", "slider", "spinner", "subheader", "success", "tabs",
     "text", "text_area", "text_input", "toggle", "warning", "write", "segments", "setting_segments", "draw",
-    "LineGroup",
+    "LineGroup", "menu", "setting_menu", "text_button", "way_to",
 }  # fmt: skip
 NAMES = re.compile(r"(^|_)(NAMES|TEXTS|TITLES|LABELS|CHOICES|ABOUT)$")  # constants of texts by key
 NO_LANGUAGE = {"Python", "Headlight", "Pharaoh", "Streamlit"}  # names that are the same everywhere

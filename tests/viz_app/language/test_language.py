@@ -12,16 +12,7 @@ from tests.viz_app.language.texts import Texts, own_texts
 from tests.viz_app.pages import Start, healthy, opened
 from viz_app import language
 from viz_app.components.component import script_texts
-from viz_app.language import (
-    ENGLISH,
-    LANGUAGES,
-    extraction,
-    texts_for_script,
-    tr,
-    tr_count,
-    tr_lower,
-    unwrapped,
-)
+from viz_app.language import ENGLISH, LANGUAGES, extraction, texts_for_script, tr, tr_count, tr_lower, unwrapped
 from viz_app.language.catalogue_files import translations
 from viz_app.language.extraction import ROOT
 

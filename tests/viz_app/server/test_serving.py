@@ -203,10 +203,7 @@ print(app.selectbox(key="open_model").options)
 def started(tiny_checkpoint: Path) -> Ended:
     """`START`, which prints a line of each stage."""
     frame = ("main", "frame.sidebar", "frame.share_menu", "frame.badges", "frame.sentence_input")
-    stages = (
-        "\n".join(f"import viz_app.{module}" for module in frame),
-        imports_of(VIEWS[0].script),
-    )
+    stages = ("\n".join(f"import viz_app.{module}" for module in frame), imports_of(VIEWS[0].script))
     command = [sys.executable, "-c", START, str(models.ROOT / "viz_app" / "shell.py"), *stages]
     environment = {**os.environ, models.CHECKPOINT_VARIABLE: str(tiny_checkpoint)}
     return subprocess.run(command, cwd=models.ROOT, env=environment, capture_output=True, text=True)

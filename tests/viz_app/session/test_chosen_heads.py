@@ -38,11 +38,7 @@ def test_many_heads_as_one_stand_beside_the_layers(explanation: Explanation) -> 
     assert [attention.layer for attention in both] == [0, 1, head_names.ALL, head_names.CHOSEN]
     torch.testing.assert_close(both[2].weights[0], torch.cat([maps[0].weights, maps[1].weights]).mean(0))
     torch.testing.assert_close(both[3].weights[1], torch.maximum(maps[0].weights[1], maps[1].weights[2]))
-    assert [attention.layer for attention in with_combined(maps, [(head_names.CHOSEN, 0)])] == [
-        0,
-        1,
-        head_names.ALL,
-    ]
+    assert [attention.layer for attention in with_combined(maps, [(head_names.CHOSEN, 0)])] == [0, 1, head_names.ALL]
 
 
 def test_what_is_no_name_of_a_head_is_refused() -> None:

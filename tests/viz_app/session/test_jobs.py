@@ -5,8 +5,11 @@ import time
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
-from viz_app.session.jobs import Job
+import pytest
+
+from viz_app.session.jobs import Job, JobSlot
 
 
 def test_a_job_advances_by_one_step_at_least_and_ends_with_the_last() -> None:
@@ -84,3 +87,32 @@ def test_a_closed_job_drops_what_its_steps_hold() -> None:
     assert reference() is None
     assert not job.running
     assert not job.advance(0)
+
+
+@dataclass
+class Measured:
+    name: str
+    job: Job
+
+
+def begun(name: str) -> Measured:
+    return Measured(name, Job(iter([1, 1]), 2, "parts"))
+
+
+def refused() -> Measured:
+    raise ValueError("cannot be measured")
+
+
+def test_a_measurement_is_begun_once_and_dropped_with_its_model() -> None:
+    slot = JobSlot[Measured]()
+    first = slot.of("a", lambda: begun("a"))
+    assert slot.of("a", refused) is first
+    with pytest.raises(ValueError, match="cannot be measured"):
+        slot.of("b", refused)
+    assert slot.of("a", refused) is first
+    assert slot.of("b", lambda: begun("b")).name == "b"
+    second = slot.measured
+    assert second is not None
+    slot.forget_model("any")
+    assert not second.job.running
+    assert slot.measured is None

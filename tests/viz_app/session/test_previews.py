@@ -73,11 +73,7 @@ SETTINGS: dict[str, dict[str, Any]] = {  # of the settings that one drawing has,
     "lines": {},
     "map of the decoder": {"kind": "decoder_self", "view": "map", "hide_special": "false"},
     "table of tokens": {"view": "table", "words": "false", "hypotheses": "1", "length_penalty": "1.0"},
-    "a step of selected heads": {
-        "heads_cross": ["L1 H2", "L2 H1", "Mean of chosen"],
-        "step": "1",
-        "mass": "0.9",
-    },
+    "a step of selected heads": {"heads_cross": ["L1 H2", "L2 H1", "Mean of chosen"], "step": "1", "mass": "0.9"},
     "sorted in German": {"language": "de", "sort": "entropy"},
 }
 

@@ -5,11 +5,11 @@
 /** @import { Place, Span } from "../../../core/drawing/types" */
 /** @import { Component } from "../../components/streamlit" */
 
-import { button, element, focusedIn, goTo, group, moveInRows, spelled, textOf } from "../../../core/drawing/dom.js";
+import { button, element, goTo, group, moveInRows, spelled, textOf } from "../../../core/drawing/dom.js";
 import { decimal } from "../../../core/drawing/numbers.js";
 import { tr } from "../../../core/drawing/texts.js";
 import { decodedWeights, paintWeights } from "../../../core/drawing/weights.js";
-import { component, rootOf } from "../../components/renderer.js";
+import { component } from "../../components/renderer.js";
 
 /**
  * @typedef {{ spans: Span[], glued: boolean, mark: "" | "query" | "key" | "both", at: number }} Token
@@ -27,9 +27,7 @@ const MAP = 96; // pixels of the longer side of a map, at most
 const SPOKEN = 3; // weights of a token
 const PITCH = 9; // of a cell, at most
 
-export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
-  const root = rootOf(parentElement);
-  const focused = focusedIn(root)?.dataset.row;
+export default component((/** @type {Component<Data>} */ { data, root, focused, setTriggerValue }) => {
   const list = group("examples", tr("Examples"));
   const lines = data.examples.map(({ texts, value, share, note, map }, number) => {
     const node = button("example", number === 0);
@@ -47,7 +45,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
     right.append(...texts.map((text) => textNode(text, placed)));
     if (note) right.lastElementChild?.append(element("span", "note", note));
     node.append(left, right);
-    node.onclick = () => setTriggerValue("opened", { example: number });
+    node.onclick = () => setTriggerValue("opened", number);
     const row = element("div", "row");
     row.append(node);
     if (map) {
@@ -63,7 +61,8 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   });
   list.onkeydown = (event) => moveInRows(lines, event);
   root.replaceChildren(list);
-  if (focused !== undefined && lines[Number(focused)]) goTo(lines[Number(focused)][0], lines.flat());
+  const again = lines[Number(focused?.row)];
+  if (again) goTo(again[0], lines.flat());
 });
 
 /**

@@ -5,12 +5,13 @@ pointing at a cell its two tokens.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from core.analysis.corpus.shown_examples import MarkedText, ShownExample
 from core.capture import AttentionMap
 from core.drawing.drawing_data import encoded_weights, run_spans, shown_weights
-from viz_app.components.component import component_beside, draw
+from viz_app.components.component import component_beside, draw, sent_index
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import decimal, direction
 from viz_app.drawing.theme import LIGHT, Theme
@@ -23,10 +24,7 @@ ShownMap = tuple[AttentionMap, int]  # of a layer, and a head
 
 
 def examples_payload(
-    shown: Sequence[ShownExample],
-    title: str,
-    maps: Sequence[ShownMap] = (),
-    theme: Theme = LIGHT,
+    shown: Sequence[ShownExample], title: str, maps: Sequence[ShownMap] = (), theme: Theme = LIGHT
 ) -> dict[str, Any]:
     """Return the data of examples, see `Data` in corpus_examples.js and `corpus_examples`."""
     drawn: Sequence[ShownMap | None] = maps or [None] * len(shown)
@@ -63,16 +61,7 @@ def corpus_examples(
         maps: the layer and the head of each example; none of neurons.
     """
     payload = examples_payload(shown, title, maps, page_theme())
-    draw(_component, payload, key, "opened", lambda value: clicked(value, len(shown)), on_click)
-
-
-def clicked(value: object, count: int) -> int | None:
-    """Return the number of the example that the browser sent, or None if there is no such example."""
-    match value:
-        case {"example": int(number)} if 0 <= number < count and not isinstance(number, bool):
-            return number
-        case _:
-            return None
+    draw(_component, payload, key, "opened", partial(sent_index, count=len(shown)), on_click)
 
 
 def _text(text: MarkedText) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import streamlit as st
 
@@ -14,7 +13,7 @@ from core.analysis.recorded_call import Call
 from core.capture import KINDS, Kind
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import bar_column, selectable_table
-from viz_app.controls.widgets import page_theme
+from viz_app.controls.widgets import page_theme, text_button
 from viz_app.drawing.display_text import decimal, plain
 from viz_app.language import capital, marked, tr
 from viz_app.session.models import Model
@@ -85,11 +84,7 @@ def ranking(opened: OpenedIndex, search: HeadSearch, ranked: list[tuple[ScoreCar
     )
     arguments = index_call(opened), search.behaviour, search.kinds, search.layer, selection.selected_ranges()
     heads = Call("heads", chosen_heads, arguments).returning(ranked)
-    downloads(
-        "corpus-heads",
-        of_sentence=False,
-        call=lambda: Call("ranking", ranking_table, (heads,)),
-    )
+    downloads("corpus-heads", call=lambda: Call("ranking", ranking_table, (heads,)))
 
 
 def coordinates(opened: OpenedIndex, search: HeadSearch, head: Head | None) -> None:
@@ -107,8 +102,7 @@ def coordinates(opened: OpenedIndex, search: HeadSearch, head: Head | None) -> N
             width="content",
         )
         if ranges:
-            clear = partial(selection.RANGE.set, [])
-            st.button(tr("All heads again"), on_click=clear, key="clear_ranges", type="tertiary")
+            text_button(tr("All heads again"), selection.RANGE.set, [], key="clear_ranges")
     parallel_coordinates(
         drawing, selection.set_range, lambda number: selection.HEAD.set(cards[number].head), key="corpus-parallel"
     )
@@ -124,10 +118,6 @@ def coordinates(opened: OpenedIndex, search: HeadSearch, head: Head | None) -> N
                 for key, (low, high) in ranges.items()
             )
         )
-    downloads(
-        "corpus-scores",
-        "corpus-parallel",
-        title=tr("Heads by their scores over a corpus"),
-        of_sentence=False,
-        call=lambda: Call("table", scores_table, (index_call(opened), search.kinds, search.layer)),
-    )
+    title = tr("Heads by their scores over a corpus")
+    table = Call("table", scores_table, (index_call(opened), search.kinds, search.layer))
+    downloads("corpus-scores", "corpus-parallel", table, title=title, of_sentence=False)

@@ -14,7 +14,7 @@ from core.analysis.tokens.words import readable
 from core.trace import STACK_NAMES
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import number_column, selectable_table
-from viz_app.controls.widgets import setting_segments
+from viz_app.controls.widgets import setting_menu, setting_segments
 from viz_app.drawing.display_text import isolated, plain, sentence_case
 from viz_app.language import joined, marked, tr, tr_lower, tr_values
 from viz_app.session import address
@@ -63,17 +63,14 @@ def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Non
         return
     stack, layer, sort, containing = search.stack, search.layer, search.sort, search.containing
     table = neurons_table(index, stack, layer, tokens, sort, containing)
-    st.caption(
-        tr(
-            "**{count:,} neurons** of {total:,}: {stack}, layer {layer}. Tokens are those of their ten strongest "
-            "examples.",
-            count=len(table["neuron"]),
-            total=len(index.neurons[stack].active[layer]),
-            stack=tr_lower(STACK_NAMES[stack]),
-            layer=layer + 1,
-        ),
-        help=tr(ABOUT_NEURONS),
+    text = tr(
+        "**{count:,} neurons** of {total:,}: {stack}, layer {layer}. Tokens are those of their ten strongest examples.",
+        count=len(table["neuron"]),
+        total=len(index.neurons[stack].active[layer]),
+        stack=tr_lower(STACK_NAMES[stack]),
+        layer=layer + 1,
     )
+    st.caption(text, help=tr(ABOUT_NEURONS))
     neurons = [Neuron(stack, layer, neuron) for neuron in table["neuron"]]
     neuron = selection.selected_neuron(index)
     if not neurons:
@@ -96,11 +93,7 @@ def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Non
                     "active": st.column_config.NumberColumn(tr("Active"), format="percent", width=70),
                 },
             )
-            downloads(
-                "corpus-neurons",
-                of_sentence=False,
-                call=lambda: neurons_call(model, opened, search).returning(table),
-            )
+            downloads("corpus-neurons", call=lambda: neurons_call(model, opened, search).returning(table))
     with right:
         if neuron is not None:
             one_neuron(model, opened, neuron)
@@ -124,14 +117,8 @@ def boxes(model: Model) -> NeuronSearch:
     stack: Stack = setting_segments(address.CORPUS_STACK, tr("Neurons of"), tr_values(STACK_NAMES))
     stacks = {"encoder": model.translator.model.encoder, "decoder": model.translator.model.decoder}
     layers = [str(layer + 1) for layer in range(max(len(each.layers) for each in stacks.values()))]
-    layer = address.NEURON_LAYER.draw(st.selectbox, tr("Layer"), layers, width=90)
-    sort: NeuronSort = address.NEURON_SORT.draw(
-        st.selectbox,
-        tr("Sorted"),
-        figures.NEURON_SORTS,
-        format_func=tr_values(figures.NEURON_SORTS).__getitem__,
-        width=240,
-    )
+    layer = setting_menu(address.NEURON_LAYER, tr("Layer"), layers, width=90)
+    sort: NeuronSort = setting_menu(address.NEURON_SORT, tr("Sorted"), tr_values(figures.NEURON_SORTS), width=240)
     containing = address.NEURON_TOKEN.draw(
         st.text_input,
         tr("Token"),
@@ -170,13 +157,8 @@ def one_neuron(model: Model, opened: OpenedIndex, neuron: Neuron) -> None:
     recorded = Call("examples", "neuron_examples", (index_call(opened), neuron))
     recorded = Call("shown", neuron_examples, (translator(model), neuron, recorded)).returning(shown)
     title = tr("{neuron}, strongest examples", neuron=name)
-    downloads(
-        "corpus-neuron-examples",
-        "neuron-examples",
-        title=title,
-        of_sentence=False,
-        call=lambda: Call("table", examples_table, (recorded, "activation")),
-    )
+    recorded_table = Call("table", examples_table, (recorded, "activation"))
+    downloads("corpus-neuron-examples", "neuron-examples", recorded_table, title=title, of_sentence=False)
     again = recomputed(model, opened.key, neuron, examples[0])
     selection.agreement_badge(examples[0].activation, again, ABOUT_BADGE)
 

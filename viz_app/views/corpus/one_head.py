@@ -1,9 +1,17 @@
 """One head of a corpus index: its examples, its distributions over all sentences, and its top tokens."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
+from core.analysis.corpus import head_charts
 from core.analysis.corpus.behaviours import BEHAVIOURS
-from core.analysis.corpus.distributions import DECILES
+from core.analysis.corpus.distributions import (
+    DECILES,
+    SAMPLE_SIZE,
+    TokenMeasure,
+    least_occurrences,
+)
 from core.analysis.corpus.head_description import with_chances_of
 from core.analysis.corpus.index import HeadExample
 from core.analysis.corpus.recomputation import head_strength
@@ -13,8 +21,9 @@ from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.recorded_call import Call
 from core.capture import AttentionMap
-from viz_app.controls.downloads import downloads
-from viz_app.controls.widgets import setting_segments
+from viz_app.controls.downloads import downloads, picture_with_files
+from viz_app.controls.tables import bar_column, show_table
+from viz_app.controls.widgets import setting_menu, setting_segments
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.scorecard_text import head_does, sentences
 from viz_app.language import capital, marked, tr
@@ -22,9 +31,104 @@ from viz_app.session import address, python_code
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.random_weights import random_weights
 from viz_app.views.corpus import selection
-from viz_app.views.corpus.distributions_part import needs_distributions, strengths, top_tokens, weights_and_distances
 from viz_app.views.corpus.figures import corpus as figures
 from viz_app.views.corpus.opened_index import OpenedIndex, index_call
+
+ABOUT_WEIGHTS = marked("""
+The largest weight of the head in each sentence, from and to tokens of the text: special tokens are left out, as a head
+with nothing to do attends to `</s>`. A head with all sentences at the right picks one token; one at the left spreads.
+""")
+ABOUT_DISTANCES = marked("""
+Where the weight goes, by the distance from the query to the key in tokens, to the left what comes before: the share of
+all weight of the rows of tokens of the text. What lacks to 100 % is on special tokens. The outermost bars have all that
+is farther.
+
+The positions of cross-attention are of two sentences. Against the diagonal, a target token at t is compared with the
+source position t S / T: 0 is a translation word by word in the same order.
+""")
+ABOUT_STRENGTHS = marked("""
+The strengths of the head in a sample of sentences, in which every sentence of the corpus is with the same probability;
+the tenth that is shown has another colour.
+""")
+ABOUT_TOKENS = marked("""
+The tokens **from** which and **to** which the head attends most: the largest weight (or strength, the norm of what it
+writes) in the row of a query or the column of a key, mean over all occurrences of the token in the corpus.
+""")
+MEASURES: dict[TokenMeasure, str] = {"weight": marked("Weight"), "strength": marked("Strength")}
+
+
+def needs_distributions(opened: OpenedIndex) -> bool:
+    """Whether the index is of an earlier version, without distributions; then say how to make it anew."""
+    index = opened.index
+    if index.distributions is not None:
+        return False
+    st.info(
+        tr(
+            "This index was made by an earlier version of Headlight: deciles, weights, distances and top tokens are "
+            "missing. This command makes it anew, from the sentences that it has:"
+        )
+    )
+    st.code(index.command, language=None, wrap_lines=True)
+    return True
+
+
+def weights_and_distances(opened: OpenedIndex, head: Head) -> None:
+    """Draw the histogram of the strongest weights, and the weight by signed distance."""
+    st.caption(
+        tr("**Strongest weight** in each of {count:,} sentences", count=opened.index.facts.num_sentences),
+        help=tr(ABOUT_WEIGHTS),
+    )
+    _chart("corpus-weights", head_charts.strongest_weights, opened, head)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.caption(tr("**Weight by distance**"), help=tr(ABOUT_DISTANCES), width="content")
+        diagonal = head.kind == "cross" and address.CORPUS_DIAGONAL.draw(st.toggle, tr("against the diagonal"))
+    _chart("corpus-distances", head_charts.weight_by_distance, opened, head, *([True] if diagonal else []))
+
+
+def strengths(opened: OpenedIndex, head: Head, decile: int) -> None:
+    """Draw the strengths of the sample, with a decile marked."""
+    count = min(SAMPLE_SIZE, len(opened.index.known_distributions().sentences))
+    st.caption(tr("**Strength** in a sample of {count} sentences", count=count), help=tr(ABOUT_STRENGTHS))
+    _chart("corpus-strengths", head_charts.sampled_strengths, opened, head, decile)
+
+
+def _chart(
+    name: str, function: Callable[..., head_charts.HeadChart], opened: OpenedIndex, head: Head, *arguments: int | bool
+) -> None:
+    """Draw a chart of a head, with its files."""
+    call = Call("chart", function, (index_call(opened), head, *arguments))
+    found: head_charts.HeadChart = call.run()
+    picture_with_files(found.picture, name, call.returning(found).then("table"), of_sentence=False)
+
+
+def top_tokens(model: Model, opened: OpenedIndex, head: Head) -> None:
+    """Draw the top query and key tokens side by side."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        names = {measure: tr(name) for measure, name in MEASURES.items()}
+        measure = setting_segments(address.CORPUS_TOKENS_BY, tr("By"), names, help=tr(ABOUT_TOKENS))
+    least = least_occurrences(opened.index.facts.num_sentences)
+    st.caption(tr("Tokens that occur at least {least} times, by the mean of their largest value.", least=least))
+    call = Call("table", head_charts.tokens_table, (python_code.translator(model), index_call(opened), head, measure))
+    try:
+        table = call.run()
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return
+    titles = {"query": tr("Attends from"), "key": tr("Attends to")}
+    most = max(table["mean"], default=1.0)
+    for column, side in zip(st.columns(2), titles, strict=True):
+        rows = [number for number, each in enumerate(table["side"]) if each == side]
+        with column:
+            show_table(
+                {name: [table[name][number] for number in rows] for name in ("token", "mean")},
+                height=360,
+                column_config={
+                    "token": titles[side],
+                    "mean": bar_column(names[measure], 3, most=1.0 if measure == "weight" else most),
+                },
+            )
+    downloads("corpus-tokens", call=call.returning(table))
+
 
 ABOUT_EXAMPLES = marked("""
 The **strength** is the norm of what the head writes for one token in one row, ||a f(x)|| (Kobayashi et al. 2020): a
@@ -112,13 +216,8 @@ def examples_part(model: Model, opened: OpenedIndex, head: Head, behaviour: str)
         maps=[(each, head.head) for each in maps],
     )
     recorded = Call("shown", head_examples, (python_code.translator(model), head, call)).returning(shown)
-    downloads(
-        "corpus-examples",
-        "corpus-examples",
-        title=title,
-        of_sentence=False,
-        call=lambda: Call("table", examples_table, (recorded, "strength")),
-    )
+    table = Call("table", examples_table, (recorded, "strength"))
+    downloads("corpus-examples", "corpus-examples", table, title=title, of_sentence=False)
     check(model, opened, head, f"{place} {decile}", examples[0])
 
 
@@ -131,11 +230,11 @@ def decile_name(decile: str) -> str:
 def place_box(behaviour: str) -> str:
     """Select the place of the strongest examples."""
     PLACE.preset_for(behaviour, lambda: BEHAVIOURS[behaviour].place if behaviour else "any")
-    return PLACE.draw(
-        st.selectbox,
+    names = {place: capital(tr(name)) for place, name in figures.PLACE_NAMES.items()}
+    return setting_menu(
+        PLACE,
         tr("Examples attending to"),
-        list(figures.PLACE_NAMES),
-        format_func=lambda each: capital(tr(figures.PLACE_NAMES[each])),
+        names,
         width=305,
         help=tr(
             "Off the usual places: neither at a special or the first token or punctuation, nor at the same position "

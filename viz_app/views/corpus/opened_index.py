@@ -36,31 +36,20 @@ _numbers = itertools.count()
 
 @dataclass(frozen=True)
 class OpenedIndex:
-    """An index of the current model.
-
-    Attributes:
-        key: different for every index and state of one, for caches.
-        path: of its file; None if it was uploaded or built here.
-    """
+    """An index of the current model."""
 
     index: CorpusIndex
-    key: str
-    path: Path | None = None
+    key: str  # different for every index and state of one, for caches
+    path: Path | None = None  # of its file; None if it was uploaded or built here
 
 
 @dataclass
 class OwnIndex(MayHoldModel):
-    """The visitor's own index.
+    """The visitor's own index."""
 
-    Attributes:
-        digest: of the model.
-        opened: the index, or its part that is built; None before the first batch.
-        job: builds it; None if it was uploaded.
-    """
-
-    digest: str = ""
-    opened: OpenedIndex | None = None
-    job: Job | None = None
+    digest: str = ""  # of the model
+    opened: OpenedIndex | None = None  # the index, or its part that is built; None before the first batch
+    job: Job | None = None  # builds it; None if it was uploaded
     _corpus: CorpusPass | None = None
     _facts: CorpusFacts | None = None
 

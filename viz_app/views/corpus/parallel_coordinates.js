@@ -4,11 +4,11 @@
 /** @import { Dash } from "../../../core/drawing/types" */
 /** @import { Component } from "../../components/streamlit" */
 
-import { DASHES, element, focusedIn, stroke, vector } from "../../../core/drawing/dom.js";
+import { DASHES, element, stroke, vector } from "../../../core/drawing/dom.js";
 import { scrolling } from "../../../core/drawing/scrolling.js";
 import { decimal } from "../../../core/drawing/numbers.js";
 import { tr } from "../../../core/drawing/texts.js";
-import { component, rootOf } from "../../components/renderer.js";
+import { component } from "../../components/renderer.js";
 
 /**
  * @typedef {{ key: string, name: string, text: string, low: number, high: number, range: [number, number] | null }} Axis
@@ -30,9 +30,7 @@ const PITCH = 70; // least distance of two axes: twelve fit a window of 1280, an
 const NAME = 70; // for the name of the marked line
 const STEP = 0.01; // of an axis, for an arrow key
 
-export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
-  const root = rootOf(parentElement);
-  const focused = focusedIn(root)?.dataset.handle;
+export default component((/** @type {Component<Data>} */ { data, root, focused, setTriggerValue }) => {
   const scrolled = root.querySelector(".scroll")?.scrollLeft ?? 0;
   const gaps = Math.max(1, data.axes.length - 1);
   const width = Math.max(2 * SIDE + NAME + PITCH * gaps, root.clientWidth || 0);
@@ -83,7 +81,8 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   scrolling(box);
   root.replaceChildren(legend(data.groups), box);
   box.scrollLeft = scrolled;
-  if (focused) drawing.querySelector(`[data-handle="${CSS.escape(focused)}"]`)?.dispatchEvent(new Event("refocus"));
+  if (focused?.handle)
+    drawing.querySelector(`[data-handle="${CSS.escape(focused.handle)}"]`)?.dispatchEvent(new Event("refocus"));
 });
 
 /**

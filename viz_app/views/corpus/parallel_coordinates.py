@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from core.analysis.corpus.head_scores import Range
-from viz_app.components.component import component_beside
+from viz_app.components.component import component_beside, sent_index
 
 _component = component_beside(__file__)
 
@@ -28,8 +28,8 @@ def parallel_coordinates(
             on_range(*axis_range)
 
     def clicked() -> None:
-        number = st.session_state[key].get("line")
-        if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(data["lines"]):
+        number = sent_index(st.session_state[key].get("line"), len(data["lines"]))
+        if number is not None:
             on_line(number)
 
     _component(data=data, key=key, on_range_change=ranged, on_line_change=clicked)

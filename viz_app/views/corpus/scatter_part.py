@@ -67,11 +67,7 @@ def scatter_part(model: Model, opened: OpenedIndex, search: ScatterSearch, found
             arguments = index_call(opened), search.x, search.y, search.kinds, search.layer, dict(pair)
             recorded = Call("points", head_points, arguments).returning(points)
             downloads(
-                "corpus-scatter",
-                key,
-                title=name,
-                of_sentence=False,
-                call=lambda: Call("table", points_table, (recorded,)),
+                "corpus-scatter", key, lambda: Call("table", points_table, (recorded,)), title=name, of_sentence=False
             )
     with right:
         if head is not None:

@@ -14,8 +14,8 @@ from core.analysis.tokens.words import word_groups
 from core.trace import STACKS, Head, Stack
 from viz_app.components.sentence_bar import Side, WordSelection
 from viz_app.controls.check_badge import check_badge
+from viz_app.controls.widgets import way_to
 from viz_app.language import marked, tr
-from viz_app.page_list import script_of
 from viz_app.session import address, chosen_heads, readings
 from viz_app.session.models import Model
 from viz_app.session.state import lead_to
@@ -122,20 +122,16 @@ def examples(
     """Draw examples; a click on one opens it on the page Heads."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(tr("Click an example to see its sentence and these words on the page"), width="content")
-        st.page_link(script_of("heads"), label=tr("Heads"), icon=":material/arrow_forward:", width="content")
+        way_to("heads", tr("Heads"))
     corpus_examples(shown, tr("See it on Heads"), on_click, key=key, maps=maps)
 
 
 def agreement_badge(indexed: float, again: float, about: str) -> None:
     """Draw the badge: the value of an example in the index, and as the model computes it again."""
-    check_badge(
-        marked("index agrees with the model"),
-        abs(again - indexed) <= TOLERANCE * indexed,
-        about,
-        tr(
-            "{indexed:.5f} in the index, {again:.5f} now, gap {gap:.1g}",
-            indexed=indexed,
-            again=again,
-            gap=abs(again - indexed),
-        ),
+    text = tr(
+        "{indexed:.5f} in the index, {again:.5f} now, gap {gap:.1g}",
+        indexed=indexed,
+        again=again,
+        gap=abs(again - indexed),
     )
+    check_badge(marked("index agrees with the model"), abs(again - indexed) <= TOLERANCE * indexed, about, text)

@@ -15,7 +15,7 @@ from core.files.console import command_line
 from viz_app.controls.job_control import job_control
 from viz_app.controls.lines_form import PASTED
 from viz_app.controls.pair_answer import pair_answer
-from viz_app.controls.widgets import setting_segments
+from viz_app.controls.widgets import setting_menu, setting_segments
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.head_names import KIND_NAMES
 from viz_app.language import capital, joined, marked, tr
@@ -72,7 +72,9 @@ def page() -> None:
         st.caption(
             tr("This link was made with its author's own index, which it does not include: build or open it below.")
         )
-    two_words()
+    about, linking = readings.reading(), linking_heads()
+    if about is not None and linking is not None:
+        pair_answer(about, linking)
     if opened is not None or job is not None:
         search = toolbar(model)
         if job is not None:
@@ -90,14 +92,12 @@ def headline(opened: OpenedIndex | None) -> None:
         st.markdown(tr("**Strongest examples** of every head and neuron over a corpus"), help=tr(HOW_TO_READ))
         return
     facts = opened.index.facts
-    st.markdown(
-        tr(
-            "**Strongest examples** of every head and neuron in {sentences:,} sentences, {tokens:,} predicted tokens",
-            sentences=facts.num_sentences,
-            tokens=facts.num_tokens,
-        ),
-        help=tr(HOW_TO_READ),
+    text = tr(
+        "**Strongest examples** of every head and neuron in {sentences:,} sentences, {tokens:,} predicted tokens",
+        sentences=facts.num_sentences,
+        tokens=facts.num_tokens,
     )
+    st.markdown(text, help=tr(HOW_TO_READ))
 
 
 def origin_text(opened: OpenedIndex) -> str:
@@ -134,23 +134,16 @@ def toolbar(model: Model) -> Search:
 
 def head_boxes(model: Model) -> HeadSearch:
     """Select a behaviour, a kind of attention and a layer."""
-    behaviour = BEHAVIOUR.draw(
-        st.selectbox,
-        tr("Behaviour"),
-        list(BEHAVIOURS),
-        format_func=lambda each: capital(tr(BEHAVIOURS[each].name)),
-        width=282,
-    )
-    return HeadSearch(behaviour, *kind_and_layer(model))
+    names = {name: capital(tr(behaviour.name)) for name, behaviour in BEHAVIOURS.items()}
+    return HeadSearch(setting_menu(BEHAVIOUR, tr("Behaviour"), names, width=282), *kind_and_layer(model))
 
 
 def scatter_boxes(model: Model) -> ScatterSearch:
     """Select two measures, a kind of attention and a layer."""
-    names = [name for name in MEASURE_NAMES if name != PAIR or linking_heads() is not None]
-    x, y = (
-        field.draw(st.selectbox, tr(label), names, format_func=lambda each: capital(tr(MEASURE_NAMES[each])), width=165)
-        for field, label in ((address.CORPUS_X, ACROSS), (address.CORPUS_Y, UP))
-    )
+    has_pair = linking_heads() is not None
+    names = {measure: capital(tr(name)) for measure, name in MEASURE_NAMES.items() if measure != PAIR or has_pair}
+    axes = (address.CORPUS_X, ACROSS), (address.CORPUS_Y, UP)
+    x, y = (setting_menu(field, tr(label), names, width=165) for field, label in axes)
     return ScatterSearch(x, y, *kind_and_layer(model))
 
 
@@ -160,16 +153,9 @@ def kind_and_layer(model: Model) -> tuple[tuple[Kind, ...], int | None]:
     kind = setting_segments(address.CORPUS_KIND, tr("Attention"), names)
     layers = len(model.translator.model.encoder.layers), len(model.translator.model.decoder.layers)
     options = [EVERY_LAYER, *(str(layer + 1) for layer in range(max(layers)))]
-    layer = address.CORPUS_LAYER.draw(st.selectbox, tr("Layer"), options, format_func=tr, width=84)
+    layer = setting_menu(address.CORPUS_LAYER, tr("Layer"), options, width=84)
     kinds: tuple[Kind, ...] = tuple(each for each in KINDS if kind in (EVERY_KIND, each))
     return kinds, None if layer == EVERY_LAYER else int(layer) - 1
-
-
-def two_words() -> None:
-    """Say which heads link the two words that are selected in the sentence bar."""
-    about, found = readings.reading(), linking_heads()
-    if about is not None and found is not None:
-        pair_answer(about, found)
 
 
 def linking_heads() -> PairHeads | None:

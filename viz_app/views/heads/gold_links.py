@@ -16,15 +16,11 @@ MAX_BYTES = 5 * 2**20  # of an uploaded text
 
 @dataclass
 class SentenceLinks:
-    """The links that a session has made for each reading.
+    """The links that a session has made for each reading."""
 
-    Attributes:
-        lines: by the reading's identity, in the Pharaoh format.
-        current: the reading whose links the box has.
-    """
-
+    # by the reading's identity, in the Pharaoh format
     lines: dict[Hashable, str] = field(default_factory=dict[Hashable, str])
-    current: Hashable = None
+    current: Hashable = None  # the reading whose links the box has
 
     def before_box(self, identity: Hashable, line: str | None) -> str | None:
         """Return the line to fill into the box, whose value is `line`, or None before it is drawn; None: leave it."""

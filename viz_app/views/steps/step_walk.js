@@ -8,7 +8,7 @@
 
 import { action, button, control, element, focusedIn, group } from "../../../core/drawing/dom.js";
 import { tr } from "../../../core/drawing/texts.js";
-import { component, replaceListener, rootOf } from "../../components/renderer.js";
+import { component, replaceListener } from "../../components/renderer.js";
 import { drawnBlock, numbersTable } from "./step_blocks.js";
 import { formulaNode } from "./step_formula.js";
 
@@ -48,8 +48,7 @@ const PAUSE = 400; // milliseconds on a step until it is sent to the server
 /** @type {WeakMap<HTMLElement, Walk>} */
 const walks = new WeakMap();
 
-export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
-  const root = rootOf(parentElement);
+export default component((/** @type {Component<Data>} */ { data, root, setTriggerValue }) => {
   const walk = walks.get(root) ?? begun(root);
   const { step, pick, request } = data.place;
   if (request !== walk.request) {

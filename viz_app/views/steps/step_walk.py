@@ -1,6 +1,6 @@
 """The steps of one token, all sent at once, to walk through with the arrow keys."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -8,8 +8,10 @@ import numpy as np
 
 from core.drawing.drawing_data import label_spans
 from viz_app.components.component import component_beside, draw
+from viz_app.controls.widgets import page_theme
 from viz_app.drawing.theme import Theme
 from viz_app.language import tr
+from viz_app.session.step_place import StepPlace
 from viz_app.views.steps.figures.formula import math_tree
 from viz_app.views.steps.figures.step_views import Block, StepView, Vector
 
@@ -39,23 +41,13 @@ def walk_payload(
     }
 
 
-def step_walk(
-    views: Sequence[StepView],
-    name: str,
-    about: str,
-    place: StepAndRow,
-    request: int,
-    theme: Theme,
-    on_place: Callable[[StepAndRow], None],
-    *,
-    key: str = "step_walk",
-) -> None:
+def step_walk(views: Sequence[StepView], name: str, about: str, place: StepPlace, key: str = "step_walk") -> None:
     """Draw the steps on the page, see `walk_payload`.
 
-    `on_place` gets the step that is shown, shortly after the visitor moved there, before the page runs again.
+    The place keeps the step that is shown, shortly after the visitor moved there, before the page runs again.
     """
-    payload = walk_payload(views, name, about, place, request, theme)
-    draw(_component, payload, key, "place", lambda value: sent_place(value, views), on_place)
+    payload = walk_payload(views, name, about, place.requested, place.request, page_theme())
+    draw(_component, payload, key, "place", lambda value: sent_place(value, views), place.keep)
 
 
 def sent_place(value: object, views: Sequence[StepView]) -> StepAndRow | None:

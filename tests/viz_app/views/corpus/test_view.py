@@ -147,10 +147,7 @@ def test_without_an_index_one_is_built_here_and_grows(start: Start, monkeypatch:
     app = opened(start(text="Where?", beam_size="1", corpus_index="own"), "corpus")
     assert "This link was made with its author's own index" in texts(app)
     assert "python -m core corpus --checkpoint" in app.code[0].value
-    for text, said in (
-        ("", "There is no sentence"),
-        ("a\n" * 4, "The text has 4 sentences, at most 3 are read here"),
-    ):
+    for text, said in (("", "There is no sentence"), ("a\n" * 4, "The text has 4 sentences, at most 3 are read here")):
         app.text_area(key="corpus_text").set_value(text)
         app.button(key="corpus_submit").click().run()
         assert said in app.error[0].value.replace("\\", "")

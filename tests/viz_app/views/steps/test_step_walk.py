@@ -10,8 +10,8 @@ from viz_app.views.steps.step_walk import sent_place, walk_payload
 
 def view(name: str, num_details: int = 0) -> StepView:
     row = VectorRow(label="\u2581<b>", is_token=True, values=np.array([1 / 3, np.nan]), numbers=(None, -2.0))
-    columns = [NumberColumn(title="weight", scale="share"), NumberColumn(title="score")]
-    block = Block(title="t", rows=[row] * max(1, num_details), width=2, columns=columns)
+    columns = [NumberColumn("weight", "share"), NumberColumn("score")]
+    block = Block("t", [row] * max(1, num_details), width=2, columns=columns)
     return StepView(
         name=name,
         group="g",

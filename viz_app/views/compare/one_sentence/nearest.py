@@ -23,8 +23,7 @@ from viz_app.drawing.head_names import LayerHead
 from viz_app.language import marked, tr, translated
 from viz_app.session import python_code
 from viz_app.session.address import NEAREST
-from viz_app.session.job_slot import JobSlot
-from viz_app.session.jobs import Job
+from viz_app.session.jobs import Job, JobSlot
 from viz_app.session.language_codes import codes_of, leading_codes
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.sample_sentences import SHIPPED
@@ -49,16 +48,11 @@ class Found:
 
 @dataclass
 class Comparison:
-    """A measurement of the correlations of two models.
+    """A measurement of the correlations of two models."""
 
-    Attributes:
-        tally: of the sentences so far.
-        select: whether the nearest head is to be selected at the end.
-    """
-
-    tally: CorrelationTally
+    tally: CorrelationTally  # of the sentences so far
     job: Job
-    select: bool = False
+    select: bool = False  # whether the nearest head is to be selected at the end
 
 
 class ComparisonSlot(JobSlot[Comparison]):
@@ -141,7 +135,7 @@ def nearest_part(
     correlations = known(first, second)
     if correlations is not None:
         near_grid(correlations, first, second, view, heads)
-        downloads("nearest-heads", "nearest-heads", of_sentence=False, call=lambda: nearest_call(first, second))
+        downloads("nearest-heads", "nearest-heads", call=lambda: nearest_call(first, second), of_sentence=False)
         return
     try:
         measured = comparison(first, second)

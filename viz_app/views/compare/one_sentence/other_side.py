@@ -1,15 +1,18 @@
 """The second side of the page Compare: another hypothesis, sentence or checkpoint."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
 from core.analysis.attribution.methods import Method
 from core.analysis.heads.head import Maps
-from viz_app.controls import search_progress
+from viz_app.controls.search_progress import stoppable_result
 from viz_app.controls.second_model import offer_second
-from viz_app.drawing.display_text import sentence_case, shortened
+from viz_app.controls.widgets import menu
+from viz_app.drawing.display_text import shortened
 from viz_app.language import marked, tr
 from viz_app.session import address, model_passes, models, readings
 from viz_app.session.language_codes import codes_of, with_code
@@ -60,14 +63,10 @@ class ComparedSide:
 def select_other(reading: readings.Reading, against: Against, place: "DeltaGenerator") -> ComparedSide | None:
     """Select the second side by widgets in a place; None, with the reason on the page, while there is none."""
     waiting = st.empty()
-    try:
-        with place:
-            if against == "Hypothesis":
-                return other_hypothesis(reading)
-            return (other_sentence if against == "Sentence" else other_checkpoint)(reading, waiting)
-    except ValueError as error:
-        waiting.error(sentence_case(str(error)))
-        return None
+    with place:
+        if against == "Hypothesis":
+            return other_hypothesis(reading)
+        return (other_sentence if against == "Sentence" else other_checkpoint)(reading, waiting)
 
 
 def other_hypothesis(reading: readings.Reading) -> ComparedSide | None:
@@ -82,14 +81,7 @@ def other_hypothesis(reading: readings.Reading) -> ComparedSide | None:
         number = named.value if named is not None else ""
         HYPOTHESIS.set(next((index for index in others if str(index + 1) == number), others[0]))
     names = {index: f"{index + 1}: {shortened(hypotheses[index].text)}" for index in others}
-    HYPOTHESIS.show_labels(names.values())
-    index = st.selectbox(
-        tr("Second translation"),
-        others,
-        format_func=names.__getitem__,
-        key=HYPOTHESIS.key,
-        width=520,
-    )
+    index = menu(HYPOTHESIS, tr("Second translation"), names, width=520)
     HYPOTHESIS_NUMBER.put(str(index + 1))
     other = hypotheses[index]
     return ComparedSide(other.text, reading.model, reading.translation.source, other.token_ids)
@@ -109,31 +101,15 @@ def other_sentence(reading: readings.Reading, waiting: "DeltaGenerator") -> Comp
 
 
 def other_checkpoint(reading: readings.Reading, waiting: "DeltaGenerator") -> ComparedSide | None:
-    """Select another open model for the same sentence.
-
-    Raises:
-        ValueError: as `Search.run`.
-    """
+    """Select another open model for the same sentence."""
     others = [each for each in session_object(OpenModels).all() if each.digest != reading.model.digest]
     fitting = {each.digest: each for each in others if each.kind == "translation"}
     if not fitting:
-        st.info(
-            tr(
-                "Open a second checkpoint in the sidebar to compare it on the same sentence. Those that are open do "
-                "not translate."
-            )
-            if others
-            else tr("Open a second checkpoint in the sidebar to compare it on the same sentence.")
-        )
+        text = tr("Open a second checkpoint in the sidebar to compare it on the same sentence.")
+        st.info(f"{text} {tr('Those that are open do not translate.')}" if others else text)
         offer_second(reading.model)
         return None
-    names = distinct_names(others)
-    CHECKPOINT.keep_within(fitting, next(iter(fitting)))
-    CHECKPOINT.show_labels(names[digest] for digest in fitting)
-    digest = st.selectbox(
-        tr("Second checkpoint"), list(fitting), format_func=names.__getitem__, key=CHECKPOINT.key, width=520
-    )
-    model = fitting[digest]
+    model = fitting[second_model_box(CHECKPOINT, others, fitting)]
     same_target = address.SAME_TARGET.draw(
         st.toggle,
         tr("Same translation"),
@@ -150,18 +126,19 @@ def other_checkpoint(reading: readings.Reading, waiting: "DeltaGenerator") -> Co
 def translated(
     model: models.Model, search: readings.Search, waiting: "DeltaGenerator", is_by_model: bool = False
 ) -> ComparedSide | None:
-    """Translate for the second side; None if the search was stopped.
-
-    Raises:
-        ValueError: as `Search.run`.
-    """
-    progress = search_progress.stoppable(waiting, (model.digest, search), "second")
-    if progress is None:
+    """Translate for the second side; None, with the reason on the page, if it has no translation."""
+    translation = stoppable_result(waiting, (model.digest, search), "second", partial(search.run, model))
+    if translation is None:
         return None
-    translation = search.run(model, progress)
-    waiting.empty()
     best = translation.hypotheses[0]
     return ComparedSide(best.text, model, translation.source, best.token_ids, is_by_model)
+
+
+def second_model_box(widget: Widget[str], opened: Sequence[models.Model], fitting: Collection[str]) -> str:
+    """Select an open model, by its digest, among those that fit."""
+    names = distinct_names(opened)
+    widget.keep_within(fitting, next(iter(fitting)))
+    return menu(widget, tr("Second checkpoint"), {digest: names[digest] for digest in fitting}, width=520)
 
 
 def first_side(reading: readings.Reading, is_by_model: bool = False) -> ComparedSide:

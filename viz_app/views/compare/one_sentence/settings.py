@@ -3,11 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import streamlit as st
-
 from core.capture import AttentionMap, Kind
 from viz_app.controls import toolbar
-from viz_app.controls.widgets import setting_segments
+from viz_app.controls.widgets import setting_menu, setting_segments
 from viz_app.drawing import head_names
 from viz_app.language import tr
 from viz_app.session import address, chosen_heads
@@ -66,7 +64,7 @@ def head_box(view: CompareView, layers: Layers, raw: Callable[[], Sequence[Atten
             selected = chosen_heads.heads_widget(view.kind).value
             wanted = selected or [head_names.name_of(*chosen_heads.default_head(raw()))]
         widget.set(next((each for each in wanted if each in names), names[0]))
-    name = widget.draw(st.selectbox, tr("First head"), names, width=110, label_visibility="collapsed")
+    name = setting_menu(widget, tr("First head"), names, hide_label=True, width=110)
     return head_names.parsed(name or names[0])
 
 
@@ -80,13 +78,5 @@ def second_box(view: CompareView, layers: Layers, first: head_names.LayerHead) -
     labels |= {name: name for name in _names(layers, view)}
     widget = second_widget(view)
     widget.keep_within(labels, SAME)
-    widget.show_labels(labels.values())
-    name = widget.draw(
-        st.selectbox,
-        tr("Second head"),
-        list(labels),
-        format_func=labels.__getitem__,
-        width=210,
-        label_visibility="collapsed",
-    )
+    name = setting_menu(widget, tr("Second head"), labels, hide_label=True, width=210)
     return same if name in (None, SAME) else head_names.parsed(name)

@@ -179,9 +179,9 @@ def one_side(
     downloads(
         file_name(which, view.kind, view.weights, (attention.layer, head)),
         key,
+        lambda: Call("table", lines_table, (layer_call(side, view, attention.layer), [head])),
         title=f"{caption(name(attention.layer, head), view)}: {side.source} \u2192 {side.text} ({side.model.name})",
         of_sentence=False,
-        call=lambda: Call("table", lines_table, (layer_call(side, view, attention.layer), [head])),
     )
 
 
@@ -214,14 +214,11 @@ def signed(
     downloads(
         file_name("difference", view.kind, view.weights, *heads),
         "difference_map",
+        lambda: Call("table", lines_table, (Call("shown", ".map", (compared(),)), [head])),
         title=tr(
-            "Difference of {picture}: {first} \u2212 {second}",
-            picture=caption(names, view),
-            first=first,
-            second=second,
+            "Difference of {picture}: {first} \u2212 {second}", picture=caption(names, view), first=first, second=second
         ),
         of_sentence=False,
-        call=lambda: Call("table", lines_table, (Call("shown", ".map", (compared(),)), [head])),
     )
 
 

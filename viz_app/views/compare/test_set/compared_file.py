@@ -19,17 +19,11 @@ OPTIONS = CompareOptions()
 
 @dataclass
 class ComparedFile(LinesFile):
-    """The test set of a session.
+    """The test set of a session."""
 
-    Attributes:
-        thresholds: of the signs of both models.
-        lines: translated so far.
-        result: None until all are.
-    """
-
-    thresholds: Thresholds = (None, None)
-    lines: list[TranslatedPair] = field(default_factory=list[TranslatedPair])
-    result: ComparedModels | None = None
+    thresholds: Thresholds = (None, None)  # of the signs of both models
+    lines: list[TranslatedPair] = field(default_factory=list[TranslatedPair])  # translated so far
+    result: ComparedModels | None = None  # none until all are
 
     def begin(self, models: tuple[Model, Model], name: str, text: str, pairs: Sequence[TestPair]) -> None:
         """Start to translate the sentences of a test set."""

@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 
 from core.analysis.two_models.translated_lines import TranslatedPair
 from viz_app.drawing.display_text import decimal, shortened
-from viz_app.drawing.plotly_chart import bare_axis, empty_figure, escaped, with_layout
-from viz_app.drawing.theme import SMALL, Theme
+from viz_app.drawing.plotly_chart import empty_figure, escaped, number_axis, with_layout
+from viz_app.drawing.theme import Theme
 from viz_app.language import tr
 
 
@@ -44,13 +44,8 @@ def sentences_figure(lines: Sequence[TranslatedPair], names: tuple[str, str], th
         hovertemplate="%{text}<extra></extra>",
         unselected={"marker": {"opacity": 0.7}},
     )
-    first, second = (tr("chrF of {model}", model=escaped(name)) for name in names)
-    axis = {"showticklabels": True, "tickfont": _font(theme, numbers=True), "range": [-3, 103]}
-    return with_layout(
-        figure,
-        xaxis=bare_axis(**axis, title={"text": first, "font": _font(theme)}),
-        yaxis=bare_axis(**axis, title={"text": second, "font": _font(theme)}),
-    )
+    first, second = (number_axis(theme, tr("chrF of {model}", model=escaped(name)), range=[-3, 103]) for name in names)
+    return with_layout(figure, xaxis=first, yaxis=second)
 
 
 def marker_line(lines: Sequence[TranslatedPair], point: Mapping[str, Any]) -> TranslatedPair | None:
@@ -65,8 +60,3 @@ def marker_line(lines: Sequence[TranslatedPair], point: Mapping[str, Any]) -> Tr
 def _color(difference: float, theme: Theme) -> str:
     """Return the colour of a difference in favour of one of the models."""
     return theme.faint if difference == 0 else theme.diverging[-1 if difference > 0 else 0]
-
-
-def _font(theme: Theme, numbers: bool = False) -> dict[str, Any]:
-    font: dict[str, Any] = {"size": SMALL, "color": theme.faint}
-    return font | {"family": theme.monospace_font} if numbers else font

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -9,9 +10,8 @@ import streamlit as st
 from core.analysis.recorded_call import Call
 from core.analysis.two_models.compare import ComparedModels, compared
 from core.analysis.two_models.translated_lines import TestPair, parse_pairs, translate_pairs
-from viz_app.components.picture import picture
 from viz_app.controls.charts import show_chart
-from viz_app.controls.downloads import downloads
+from viz_app.controls.downloads import downloads, picture_with_files
 from viz_app.controls.job_control import job_control
 from viz_app.controls.lines_form import LinesForm
 from viz_app.controls.second_model import offer_second
@@ -21,9 +21,10 @@ from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr, tr_count, translated
 from viz_app.session import python_code, readings
 from viz_app.session.fields import part
-from viz_app.session.open_models import OpenModels, distinct_names
+from viz_app.session.open_models import OpenModels
 from viz_app.session.signs import NAMES
 from viz_app.session.state import Widget, session_object
+from viz_app.views.compare.one_sentence.other_side import second_model_box
 from viz_app.views.compare.test_set.compared_file import MAX_LINES, OPTIONS, ComparedFile
 from viz_app.views.compare.test_set.figures import marker_line, sentences_figure
 
@@ -53,14 +54,7 @@ not looked for here.
 """)
 EXAMPLE = "A brown dog runs.\tEin brauner Hund rennt.\nTwo men are sitting.\tZwei Männer sitzen."
 FORM = LinesForm(
-    "test_set",
-    marked("Test set"),
-    marked("Compare the models"),
-    ABOUT,
-    EXAMPLE,
-    "compare",
-    MAX_LINES,
-    parse_pairs,
+    "test_set", marked("Test set"), marked("Compare the models"), ABOUT, EXAMPLE, "compare", MAX_LINES, parse_pairs
 )
 OTHER = Widget[str]("test_set_other")  # digest of an open model
 
@@ -70,23 +64,21 @@ def form() -> None:
     """Draw the form for the test set and the second model."""
     model = readings.model()
     opened = session_object(OpenModels).all()
-    names = distinct_names(opened)
     fitting = {each.digest: each for each in opened if each.kind == "translation" and each.digest != model.digest}
     if not fitting:
         st.info(tr("Open a second checkpoint in the sidebar to compare it over a test set."))
         offer_second(model)
         return
-    OTHER.keep_within(fitting, next(iter(fitting)))
-    OTHER.show_labels(names[digest] for digest in fitting)
-
-    def second() -> None:
-        st.selectbox(tr("Second checkpoint"), list(fitting), format_func=names.__getitem__, key=OTHER.key, width=520)
 
     def begin(name: str, text: str, pairs: Sequence[TestPair]) -> None:
         other = fitting[OTHER.value or next(iter(fitting))]
         session_object(ComparedFile).begin((model, other), name, text, pairs)
 
-    FORM.draw(tr("Up to {most:,} sentences, each with its reference.", most=MAX_LINES), begin, second)
+    FORM.draw(
+        tr("Up to {most:,} sentences, each with its reference.", most=MAX_LINES),
+        begin,
+        partial(second_model_box, OTHER, opened, fitting),
+    )
 
 
 def results(file: ComparedFile) -> None:
@@ -113,7 +105,7 @@ def results(file: ComparedFile) -> None:
     )
     st.caption(plain(translated(result.answer())))
     scores_table(result, names)
-    downloads("paired-scores", call=lambda: recorded.then("scores_table"))
+    downloads("paired-scores", call=recorded.then("scores_table"))
     left, right = st.columns([3, 2], gap="large")
     with left:
         sentences(file, result, names, recorded)
@@ -158,13 +150,8 @@ def sentences(file: ComparedFile, result: ComparedModels, names: tuple[str, str]
 
     options: dict[str, Any] = {"on_select": select, "selection_mode": "points"} if file.is_current else {}
     show_chart(figure, key, tr("Sentences by chrF of both models"), **options)
-    downloads(
-        "compared-sentences",
-        key,
-        title=tr("Sentences by chrF: {first} and {second}", first=names[0], second=names[1]),
-        of_sentence=False,
-        call=lambda: recorded.then("table"),
-    )
+    title = tr("Sentences by chrF: {first} and {second}", first=names[0], second=names[1])
+    downloads("compared-sentences", key, recorded.then("table"), title=title, of_sentence=False)
 
 
 def sign_counts(result: ComparedModels, names: tuple[str, str], recorded: Call) -> None:
@@ -178,7 +165,7 @@ def sign_counts(result: ComparedModels, names: tuple[str, str], recorded: Call) 
             "second": st.column_config.NumberColumn(names[1]),
         },
     )
-    downloads("compared-signs", call=lambda: recorded.then("signs_table"))
+    downloads("compared-signs", call=recorded.then("signs_table"))
 
 
 def buckets(result: ComparedModels, recorded: Call) -> None:
@@ -186,9 +173,7 @@ def buckets(result: ComparedModels, recorded: Call) -> None:
     st.markdown(tr("**Where they differ**"), help=tr(ABOUT_BUCKETS))
     for name, shown in zip(("compared-lengths", "compared-frequencies"), result.pictures(), strict=True):
         st.caption(translated(shown.title))
-        picture(shown, name)
-        title = translated(shown.title)
-        downloads(name, name, title=title, of_sentence=False, call=lambda: recorded.then("buckets_table"))
+        picture_with_files(shown, name, recorded.then("buckets_table"), of_sentence=False)
 
 
 def by_difference(file: ComparedFile, result: ComparedModels, names: tuple[str, str], recorded: Call) -> None:
@@ -207,7 +192,7 @@ def by_difference(file: ComparedFile, result: ComparedModels, names: tuple[str, 
     }
     note = tr("Select a row to open its sentence, with the attention of both models.")
     file.table(result.table(), "test_set_lines", lambda row: file.open(result.ranked[row]), note, **options)
-    downloads("compared-lines", call=lambda: recorded.then("table"))
+    downloads("compared-lines", call=recorded.then("table"))
 
 
 def result_call(file: ComparedFile) -> Call:

@@ -10,8 +10,8 @@ from core.analysis.heads.head import Head
 from core.capture import KINDS, Kind
 from viz_app.drawing.display_text import decimal
 from viz_app.drawing.head_names import KIND_NAMES, head_title
-from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
-from viz_app.drawing.theme import SMALL, Theme
+from viz_app.drawing.plotly_chart import empty_figure, legend_above, number_axis, with_layout
+from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr
 from viz_app.views.corpus.figures.corpus import AXIS_NAMES
 
@@ -49,21 +49,9 @@ def scatter_figure(points: Sequence[Point], x: str, y: str, theme: Theme, select
             hovertemplate="%{text}<extra></extra>",
             unselected={"marker": {"opacity": 1}},
         )
-    font = {"size": SMALL, "color": theme.faint}
-    ticks = {
-        "showticklabels": True,
-        "tickfont": {**font, "family": theme.monospace_font},
-        "gridcolor": theme.hairline,
-        "nticks": 6,
-    }
-    across, up = ({"text": tr(MEASURE_NAMES[each]), "font": font} for each in (x, y))
-    return with_layout(
-        figure,
-        xaxis=bare_axis(**ticks, title=across, showgrid=True),
-        yaxis=bare_axis(**ticks, title=up, showgrid=True),
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"size": SMALL}},
-    )
+    grid = {"gridcolor": theme.hairline, "showgrid": True, "nticks": 6}
+    across, up = (number_axis(theme, tr(MEASURE_NAMES[each]), **grid) for each in (x, y))
+    return with_layout(figure, xaxis=across, yaxis=up, **legend_above())
 
 
 def by_kind(points: Sequence[Point]) -> dict[Kind, list[Point]]:

@@ -132,10 +132,7 @@ def path_graph(
         "edges": edges,
         "names": [[name, *_rounded(at)] for name, at in rows],
         "titles": [[name, *_rounded(at)] for name, at in titles],
-        "legend": {
-            "title": tr(EFFECTS[runs.metric]),
-            "ends": list(zip(ends, map(tr, ENDS[runs.metric]), strict=True)),
-        },
+        "legend": {"title": tr(EFFECTS[runs.metric]), "ends": list(zip(ends, map(tr, ENDS[runs.metric]), strict=True))},
     }
     return PathGraph(data, list(places), [each.edge for each in drawn])
 

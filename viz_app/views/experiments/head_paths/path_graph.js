@@ -8,7 +8,7 @@
 import { DASHES, element, focusedIn, goTo, group, vector } from "../../../../core/drawing/dom.js";
 import { dotsNote, SMALL_WEIGHT, weightLine } from "../../../../core/drawing/line_style.js";
 import { tr } from "../../../../core/drawing/texts.js";
-import { component, rootOf } from "../../../components/renderer.js";
+import { component } from "../../../components/renderer.js";
 
 /**
  * @typedef {[x: number, y: number]} Point In pixels.
@@ -55,8 +55,7 @@ const SMALLEST = 0.8; // share of its size from which the wide graph is replaced
 /** @type {WeakMap<HTMLElement, ResizeObserver>} */
 const observers = new WeakMap();
 
-export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
-  const root = rootOf(parentElement);
+export default component((/** @type {Component<Data>} */ { data, root, setTriggerValue }) => {
   const [wide, narrow] = data;
   const send = (/** @type {string} */ name) => {
     const [kind, index] = name.split(" ");

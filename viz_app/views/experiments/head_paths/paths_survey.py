@@ -19,8 +19,7 @@ from viz_app.controls.widgets import setting_segments
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import address, python_code
 from viz_app.session.chosen_heads import select_head
-from viz_app.session.job_slot import JobSlot
-from viz_app.session.jobs import Job
+from viz_app.session.jobs import Job, JobSlot
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading
 from viz_app.session.state import Widget, session_object
@@ -44,18 +43,12 @@ second sentence** of equal length in tokens shows which paths carry the differen
 
 @dataclass(frozen=True)
 class EdgeQuestion:
-    """The token to explain, and the settings of the survey.
+    """The token to explain, and the settings of the survey."""
 
-    Attributes:
-        position: of the predicted token A.
-        against: id of B, None for the most probable other token.
-        second: the second sentence, None unless outputs are replaced by its outputs.
-    """
-
-    position: int
-    against: int | None
+    position: int  # of the predicted token A
+    against: int | None  # id of B, None for the most probable other token
     by: ReplacedBy
-    second: str | None
+    second: str | None  # the second sentence, None unless outputs are replaced by its outputs
     metric: Metric
 
 

@@ -14,10 +14,9 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.score_products import map_with_products
 from viz_app.controls.tables import number_column, show_table
-from viz_app.controls.widgets import page_theme
+from viz_app.controls.widgets import page_theme, way_to
 from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.language import joined, marked, tr, translated, translated_all
-from viz_app.page_list import script_of
 from viz_app.session.map_pass import MapPass
 from viz_app.session.readings import Reading, reading_part
 from viz_app.session.state import refusals_shown
@@ -93,17 +92,11 @@ def graph(reading: Reading, survey: QuestionSurvey, count: int) -> None:
     with left:
         path_graph(drawn, figures.path_graph(*shown, is_narrow=True), paths_survey.select, key="path-graph")
         recorded = paths_survey.survey_call(reading, survey)
-        downloads(
-            "paths",
-            "path-graph",
-            title=tr("Strongest direct paths"),
-            call=lambda: recorded.then("table"),
-        )
+        downloads("paths", "path-graph", recorded.then("table"), title=tr("Strongest direct paths"))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(tr("Click an edge to see what flows, a head to select it on the page Heads."), width="content")
             if node is not None and node.as_head is not None:
-                label = tr("{head} on Heads", head=translated(node.title))
-                st.page_link(script_of("heads"), label=label, icon=":material/arrow_forward:", width="content")
+                way_to("heads", tr("{head} on Heads", head=translated(node.title)))
     with right:
         if edge is not None and ranked:
             one_edge(reading, survey, edge)

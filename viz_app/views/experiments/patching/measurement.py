@@ -27,8 +27,7 @@ from core.analysis.recorded_call import Call
 from core.capture import Kind
 from viz_app.language import marked, tr
 from viz_app.session import python_code
-from viz_app.session.job_slot import JobSlot
-from viz_app.session.jobs import Job
+from viz_app.session.jobs import Job, JobSlot
 from viz_app.session.readings import Reading
 from viz_app.session.state import session_object
 from viz_app.views.experiments.patching.second_sentence import PatchingQuestion
@@ -41,25 +40,16 @@ MEASURED_AT_ONCE = 80  # tokens of source and prefix together up to which measur
 
 @dataclass
 class Patching:
-    """The patched runs of one question.
-
-    Attributes:
-        runs: calls that recorded the sentence with each second one, the first from the text box.
-        refused: why some proposals are not in the mean.
-        opposite: proposals that are not in it because their difference has the opposite sign.
-        gap: largest difference between a run with everything patched and the donor's metric.
-        parts: measured so far, for each pair.
-        known: other results, by their functions and arguments.
-    """
+    """The patched runs of one question."""
 
     question: PatchingQuestion
-    runs: list[Call]
-    refused: list[str]
-    opposite: list[str]
-    gap: float
-    parts: list[list[PatchedPart]]
+    runs: list[Call]  # calls that recorded the sentence with each second one, the first from the text box
+    refused: list[str]  # why some proposals are not in the mean
+    opposite: list[str]  # proposals that are not in it because their difference has the opposite sign
+    gap: float  # largest difference between a run with everything patched and the donor's metric
+    parts: list[list[PatchedPart]]  # measured so far, for each pair
     job: Job
-    known: "dict[Hashable, Effects]" = field(default_factory=dict)
+    known: "dict[Hashable, Effects]" = field(default_factory=dict)  # other results, by their functions and arguments
 
     @property
     def pairs(self) -> list[PairRuns]:

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -19,7 +19,7 @@ from core.analysis.interventions.pair_runs import Metric
 from core.analysis.interventions.patching import Into
 from core.analysis.tokens.words import readable
 from viz_app.controls.predicted_token import metric_box, preset_token_box
-from viz_app.controls.widgets import setting_segments
+from viz_app.controls.widgets import setting_menu, setting_segments, text_button
 from viz_app.drawing.display_text import sentence_case
 from viz_app.language import joined, marked, tr, tr_count, tr_values
 from viz_app.session import address, model_passes
@@ -52,17 +52,11 @@ which are needed to keep it. With redundant parts the two differ.
 
 @dataclass(frozen=True)
 class PatchingQuestion:
-    """The sentences and tokens to compare, and the settings of the patches.
+    """The sentences and tokens to compare, and the settings of the patches."""
 
-    Attributes:
-        corrupted: the second sentences, the one of the text box first.
-        position: of the predicted token A.
-        against: B as a piece; None: the best other token of each second sentence.
-    """
-
-    corrupted: tuple[str, ...]
-    position: int
-    against: str | None
+    corrupted: tuple[str, ...]  # the second sentences, the one of the text box first
+    position: int  # of the predicted token A
+    against: str | None  # B as a piece; None: the best other token of each second sentence
     metric: Metric
     into: Into
 
@@ -125,15 +119,9 @@ def _buttons(pairs: list[MinimalPair], text: str) -> None:
 
 def _button(pair: MinimalPair, text: str) -> None:
     """Draw the button of a proposal; that of the current second sentence is disabled."""
-    st.button(
-        joined(f"{old} \u2192 {new}" for old, new in pair.changes),
-        on_click=CORRUPTED.set,
-        args=(pair.text,),
-        type="tertiary",
-        disabled=pair.text == text,
-        help=_reason(pair),
-        key=f"proposal: {pair.text}",
-    )
+    changes, is_shown = joined(f"{old} \u2192 {new}" for old, new in pair.changes), pair.text == text
+    options: dict[str, Any] = {"disabled": is_shown, "help": _reason(pair)}
+    text_button(changes, CORRUPTED.set, pair.text, key=f"proposal: {pair.text}", **options)
 
 
 def _reason(pair: MinimalPair) -> str:
@@ -189,15 +177,9 @@ def question_boxes(
 
 def _against_box(predicted: str, alternatives: list[str]) -> str | None:
     """Select the token to compare with."""
-    names = [BEST, *dict.fromkeys(token for token in alternatives if token != predicted)]
-    chosen = AGAINST.draw(
-        st.selectbox,
-        tr("Compared with"),
-        names,
-        format_func=lambda name: tr(name) if name == BEST else readable(name),
-        width=165,
-        help=tr("By default the most probable other token in the second sentence."),
-    )
+    names = {BEST: tr(BEST), **{token: readable(token) for token in alternatives if token != predicted}}
+    about = tr("By default the most probable other token in the second sentence.")
+    chosen = setting_menu(AGAINST, tr("Compared with"), names, width=165, help=about)
     return None if chosen in (None, BEST) else chosen
 
 

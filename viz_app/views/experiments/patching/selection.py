@@ -1,7 +1,5 @@
 """The selected cell, receiver and sender of the page Patching."""
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from core.analysis.heads.head import Head
@@ -10,10 +8,10 @@ from core.analysis.interventions.patch_results import PatchedCell, PatchedCompon
 from core.analysis.interventions.path_patching import HeadInput, Receiver
 from core.capture import Kind
 from core.trace import KIND_NAMES
-from viz_app.controls.widgets import setting_segments
-from viz_app.drawing.head_names import head_title, parsed
+from viz_app.controls.widgets import setting_menu, setting_segments
+from viz_app.drawing.head_names import parsed
 from viz_app.drawing.theme import head_name
-from viz_app.language import marked, tr, tr_lower, tr_values
+from viz_app.language import marked, tr, tr_values
 from viz_app.session import address
 from viz_app.views.experiments.patching.measurement import Patching
 
@@ -49,7 +47,7 @@ def receiver_box(patched: Patching) -> tuple[Receiver, bool]:
         widget = address.RECEIVERS[kind]
         if widget.value not in names:
             widget.set(head_name(*patched.strongest_head(kind)[1:]))
-        name = widget.draw(st.selectbox, tr("Head"), names, width=110)
+        name = setting_menu(widget, tr("Head"), names, width=110)
         which: HeadInput = setting_segments(address.RECEIVER_INPUT, tr("Through its"), tr_values(INPUT_NAMES))
         hold_networks = address.HOLD_NETWORKS.draw(
             st.toggle,
@@ -61,14 +59,3 @@ def receiver_box(patched: Patching) -> tuple[Receiver, bool]:
             ),
         )
     return Receiver(Head(kind, *parsed(name or names[0])), which), hold_networks
-
-
-def receiver_title(receiver: Receiver) -> str:
-    """Name a receiver: `Cross L5 H3, values`."""
-    return f"{head_title(receiver.head)}, {tr_lower(INPUT_NAMES[receiver.input])}"
-
-
-def selected_sender(senders: Sequence[Head]) -> Head | None:
-    """Return the selected sender, None if there is none, and write it to the address."""
-    sender = address.SENDER.selected(possible=senders.__contains__)
-    return None if sender is None else Head(*sender)

@@ -13,16 +13,14 @@ from core.analysis.pictures_data import Mark, Place
 from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable
 from core.capture import KINDS, Kind
-from core.trace import STACK_NAMES, Stack
-from viz_app.components.picture import picture
+from core.trace import STACK_NAMES, Head, Stack
 from viz_app.controls.check_badge import check_badge
-from viz_app.controls.downloads import downloads
+from viz_app.controls.downloads import picture_with_files
 from viz_app.controls.job_control import job_control
-from viz_app.controls.widgets import setting_segments
+from viz_app.controls.widgets import setting_segments, way_to
 from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.drawing.head_names import head_title
-from viz_app.language import marked, tr, translated
-from viz_app.page_list import script_of
+from viz_app.language import marked, tr, tr_lower, translated
 from viz_app.session import address
 from viz_app.session.chosen_heads import select_head
 from viz_app.session.readings import Reading, reading_part
@@ -153,8 +151,8 @@ def components(patched: Patching) -> None:
 
 def drawn(name: str, recorded: Call, title: str, number: int = 0, selected: Mark | None = None, **clicks: Any) -> None:
     """Draw a grid of a result, whose clicks are those of `picture`, with its files; the title is that of slides."""
-    picture(recorded.run().pictures()[number], name, selected, **clicks)
-    downloads(name, name, title=title, call=lambda: recorded.then("table"))
+    shown = recorded.run().pictures()[number]
+    picture_with_files(shown, name, recorded.then("table"), selected, title=title, **clicks)
 
 
 def one_cell(patched: Patching, result: PatchedComponents, cell: PatchedCell) -> None:
@@ -176,7 +174,7 @@ def one_cell(patched: Patching, result: PatchedComponents, cell: PatchedCell) ->
     drawn("patching-heads", heads, title, on_head=select_head)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(tr("Click a head to select it on the page Heads."), width="content")
-        st.page_link(script_of("heads"), label=tr("Open Heads"), icon=":material/arrow_forward:", width="content")
+        way_to("heads", tr("Open Heads"))
 
 
 def paths(patched: Patching) -> None:
@@ -192,7 +190,9 @@ def paths(patched: Patching) -> None:
 
 def senders(patched: Patching, receiver: Receiver, hold_networks: bool, measured: measurement.Paths) -> None:
     """Draw the effects of the senders measured so far; a click on one shows the effect by position."""
-    sender, name = selection.selected_sender(measured.senders), selection.receiver_title(receiver)
+    clicked = address.SENDER.selected(possible=measured.senders.__contains__)
+    sender = None if clicked is None else Head(*clicked)
+    name = f"{head_title(receiver.head)}, {tr_lower(selection.INPUT_NAMES[receiver.input])}"
     recorded = patched.senders(receiver, hold_networks, measured)
     headline(tr("**Heads that feed {input}**", input=plain(name)), patched, tr(ABOUT_PATHS))
     if measured.job.finished:

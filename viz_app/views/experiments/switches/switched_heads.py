@@ -14,8 +14,7 @@ from core.analysis.recorded_call import Call
 from viz_app.language import marked
 from viz_app.session import python_code
 from viz_app.session.address import SWITCHED
-from viz_app.session.job_slot import JobSlot
-from viz_app.session.jobs import Job
+from viz_app.session.jobs import Job, JobSlot
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading, Search, SearchProgress
 from viz_app.session.state import session_object

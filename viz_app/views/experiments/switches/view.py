@@ -81,7 +81,7 @@ def page(reading: readings.Reading) -> None:
     counts = (tr("{name}: {count} changed", name=tr(KIND_NAMES[kind]), count=changed[kind]) for kind in changed)
     st.caption(joined(counts) if changed else plain(translated(found.answer())))
     title = tr("Change of the log-probability with each head alone off")
-    downloads("switches", "switchboard", title=title, call=lambda: recorded.then("table"))
+    downloads("switches", "switchboard", recorded.then("table"), title=title)
     outcome(reading, gates)
     effects(reading, measured)
 
@@ -90,13 +90,10 @@ def outcome(reading: readings.Reading, gates: HeadGates) -> None:
     """Draw the effect of the switches on the translation and on its log-probability."""
     left, right = st.container(key="switch-outcome").columns(2, gap="large")
     with left:
-        st.markdown(
-            tr("**Translation**: before and after"),
-            help=tr(
-                "The best translation with all heads on, and with the switches. Words that only one of them has are "
-                "marked."
-            ),
+        text = tr(
+            "The best translation with all heads on, and with the switches. Words that only one of them has are marked."
         )
+        st.markdown(tr("**Translation**: before and after"), help=text)
         changed_translation(
             reading.translation.hypotheses[0].tokens,
             partial(switched_heads.gated_translation, reading.model, reading.search, gates) if gates else None,
@@ -105,13 +102,11 @@ def outcome(reading: readings.Reading, gates: HeadGates) -> None:
             tr("All heads are on. Click one above to see the translation without it."),
         )
     with right:
-        st.markdown(
-            tr("**Log-probability of the translation above**, token by token"),
-            help=tr(
-                "The same tokens, scored with the switches: blue is less probable, orange more. Hover a token for its "
-                "numbers."
-            ),
+        note = tr(
+            "The same tokens, scored with the switches: blue is less probable, orange more. Hover a token for its "
+            "numbers."
         )
+        st.markdown(tr("**Log-probability of the translation above**, token by token"), help=note)
         recorded = switched_heads.effect_call(reading, gates) if gates else None
         effect: GateEffect | None = recorded and recorded.known
         before, tokens = reading.explain().log_probs, reading.explain().predicted_tokens
@@ -134,12 +129,9 @@ def outcome(reading: readings.Reading, gates: HeadGates) -> None:
         of = changes if recorded is None else Call("changes", ".changes", (recorded,))
         explained = python_code.explanation(reading)
         shown = Call("tokens", ".predicted_tokens", (explained,)), Call("before", ".log_probs", (explained,)), of
-        downloads(
-            "switched-tokens",
-            "switched-changes",
-            title=tr("Change of the log-probability with {count} changed heads", count=len(gates)),
-            call=lambda: Call("table", token_changes, shown),
-        )
+        title = tr("Change of the log-probability with {count} changed heads", count=len(gates))
+        table = Call("table", token_changes, shown)
+        downloads("switched-tokens", "switched-changes", table, title=title)
 
 
 def effects(reading: readings.Reading, measured: switched_heads.HeadsOffJob) -> None:
@@ -181,12 +173,8 @@ def effects(reading: readings.Reading, measured: switched_heads.HeadsOffJob) -> 
         theme = page_theme()
         figure = ablation.effects_figure(measured.changes, importance, theme)
         show_chart(figure, "effects", tr("Change when off by importance, a mark for every head"))
-        downloads(
-            "heads-off",
-            "effects",
-            title=tr("Change of the log-probability with each head off, by its importance by gradient"),
-            call=lambda: recorded.then("table"),
-        )
+        title = tr("Change of the log-probability with each head off, by its importance by gradient")
+        downloads("heads-off", "effects", recorded.then("table"), title=title)
         correlation = spearman(list(map(abs, changes)), list(map(importance.__getitem__, heads)))
         if not math.isnan(correlation):
             st.caption(

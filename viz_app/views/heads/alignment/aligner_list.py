@@ -1,7 +1,6 @@
 """The selected aligner of the page Alignment, tables to select one, and a ranking on a text with gold links."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import streamlit as st
 
@@ -18,26 +17,20 @@ from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.chosen_heads import keep_heads
 from viz_app.session.fields import part
-from viz_app.session.state import refusals_shown, session_object
+from viz_app.session.state import refusals_shown, session_dict, session_object
 from viz_app.views.heads import gold_links
 
 METHOD = address.METHOD
 ALIGNER = address.ALIGNER  # a head or a mean, by name
 ROWS = address.ROWS
+CLICKS = "clicked_aligners"
 ROW_NAMES: dict[Rows, str] = {"predicted": marked("by predicted word"), "fed": marked("by input word")}
 ROWS_IN_TABLE: dict[Rows, str] = {"predicted": marked("predicted"), "fed": marked("fed")}
 
 
-@dataclass
-class AlignerClick:
-    """Whether an aligner was just selected in a table of either half of the page."""
-
-    pending: bool = False
-
-    def take(self) -> bool:
-        """Return whether there was a click since the last call."""
-        was_pending, self.pending = self.pending, False
-        return was_pending
+def took_click() -> bool:
+    """Return whether an aligner was selected in a table of either half of the page since the last call."""
+    return session_dict(CLICKS).pop("aligner", False)
 
 
 def aligner_title(place: HeadOrMean) -> str:
@@ -55,7 +48,7 @@ def show_aligners(aligners: Sequence[Aligner], key: str) -> None:
         ALIGNER.set(str(aligners[row]))
         keep_heads(ALIGNER)
         ROWS.set(aligners[row].rows)
-        session_object(AlignerClick).pending = True
+        session_dict(CLICKS)["aligner"] = True
 
     scores = RankedAligners(aligners, 0).table()
     selectable_table(
@@ -126,7 +119,7 @@ def form() -> None:
 @part
 def results() -> None:
     """Draw all aligners, best first; a click on one shows it above."""
-    if session_object(AlignerClick).take():
+    if took_click():
         st.rerun()
     ranked = session_object(TextRankings).last
     if ranked is None:

@@ -6,7 +6,6 @@
 import {
   button,
   element,
-  focusedIn,
   group,
   moveInColumns,
   restoreFocus,
@@ -18,7 +17,7 @@ import { dotsNote, SMALL_WEIGHT } from "../../../../core/drawing/line_style.js";
 import { scrolling } from "../../../../core/drawing/scrolling.js";
 import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr } from "../../../../core/drawing/texts.js";
-import { component, rootOf } from "../../../components/renderer.js";
+import { component } from "../../../components/renderer.js";
 
 const PITCH = 30; // pixels from word to word
 const FULL = 24; // pixels of a ribbon of weight 1
@@ -51,10 +50,8 @@ const OTHER = { source: "target", target: "source" };
  */
 
 export default component(
-  (/** @type {import("../../../components/streamlit").Component<Data>} */ { data, parentElement, setTriggerValue }) => {
-    const root = rootOf(parentElement);
+  (/** @type {import("../../../components/streamlit").Component<Data>} */ { data, root, focused, setTriggerValue }) => {
     const scrolled = root.querySelector(".box")?.scrollTop ?? 0;
-    const focused = focusedIn(root)?.dataset;
     const middle = element("div", "middle");
     /** @type {State} */
     const state = {

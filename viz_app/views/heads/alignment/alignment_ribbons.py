@@ -54,11 +54,7 @@ def ribbon_payload(alignment: WordAlignment, gold: GoldLinks, shares: Sequence[f
 
 
 def ribbon(
-    alignment: WordAlignment,
-    gold: GoldLinks,
-    on_link: Callable[[Link], None],
-    *,
-    shares: Sequence[float] = (),
+    alignment: WordAlignment, gold: GoldLinks, on_link: Callable[[Link], None], *, shares: Sequence[float] = ()
 ) -> None:
     """Draw the alignment; `on_link` is called with a source and a target word clicked one after the other."""
     draw(

@@ -25,7 +25,7 @@ from core.capture import AttentionMap
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import MapCells, no_products
 from viz_app.controls.tables import bar_column, number_column, show_table
-from viz_app.controls.widgets import setting_segments
+from viz_app.controls.widgets import setting_menu, setting_segments, text_button
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
 from viz_app.language import marked, tr, tr_values, translated
@@ -41,9 +41,9 @@ from viz_app.views.heads.alignment.aligner_list import (
     METHOD,
     ROW_NAMES,
     ROWS,
-    AlignerClick,
     aligner_title,
     text_with_gold,
+    took_click,
 )
 from viz_app.views.heads.alignment.alignment_ribbons import ribbon, ribbon_cells
 from viz_app.views.heads.gold_links import LINKS, SentenceLinks
@@ -82,7 +82,7 @@ translation quality (Rikters & Fishel 2017).
 @reading_part
 def sentence(reading: Reading) -> None:
     """Draw the part about the current sentence; a click in it runs only this part again."""
-    session_object(AlignerClick).take()
+    took_click()
     if "cross" not in reading.explain().maps:
         st.info(tr("{model} has no cross-attention, which aligns words.", model=plain(reading.model.name)))
         return
@@ -90,14 +90,12 @@ def sentence(reading: Reading) -> None:
     alignment = align_words(cross, place, rows)
     left, right = st.container(key="side-by-side").columns(2, gap="large")
     with left:
-        st.markdown(
-            tr(
-                "**{method}**, {head}: what each target word attends to",
-                method=tr(METHOD_NAMES[method]),
-                head=aligner_title(place),
-            ),
-            help=tr(HOW_TO_READ),
+        text = tr(
+            "**{method}**, {head}: what each target word attends to",
+            method=tr(METHOD_NAMES[method]),
+            head=aligner_title(place),
         )
+        st.markdown(text, help=tr(HOW_TO_READ))
         below = st.container()
         links = links_box(reading, alignment)
         with below:
@@ -123,14 +121,8 @@ def sentence(reading: Reading) -> None:
 def toolbar(reading: Reading) -> tuple[Method, HeadOrMean, Rows, Sequence[AttentionMap]]:
     """Select a method, one of its heads or means, and the decoder rows to align by."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        method: Method = METHOD.draw(
-            st.selectbox,
-            tr("Method"),
-            reading.methods,
-            format_func=tr_values(METHOD_NAMES).__getitem__,
-            help=tr(METHOD_HELP),
-            width=230,
-        )
+        names = {each: tr(METHOD_NAMES[each]) for each in reading.methods}
+        method: Method = setting_menu(METHOD, tr("Method"), names, help=tr(METHOD_HELP), width=230)
         try:
             cross = reading.method_maps(method)["cross"]
         except ValueError as error:
@@ -146,15 +138,7 @@ def toolbar(reading: Reading) -> tuple[Method, HeadOrMean, Rows, Sequence[Attent
         preset_heads(reading, ALIGNER, default)
         if ALIGNER.requested not in by_name:  # of another method
             ALIGNER.set(default())
-        name = ALIGNER.draw(
-            st.selectbox,
-            tr("Head"),
-            by_name,
-            format_func=titles.__getitem__,
-            width=130,
-            on_change=keep_heads,
-            args=(ALIGNER,),
-        )
+        name = setting_menu(ALIGNER, tr("Head"), titles, width=130, on_change=keep_heads, args=(ALIGNER,))
         rows = setting_segments(ROWS, tr("Rows"), tr_values(ROW_NAMES), help=tr(ABOUT_ROWS))
     return method, by_name[name or next(iter(by_name))], rows, cross
 
@@ -183,12 +167,7 @@ def picture(
             cells.select_words(*reversed(clicked))
 
     ribbon(alignment, links, link, shares=from_source)
-    downloads(
-        "alignment",
-        "ribbon",
-        title=tr("Alignment by {method}", method=title),
-        call=call,
-    )
+    downloads("alignment", "ribbon", call, title=tr("Alignment by {method}", method=title))
     for concern in alignment.concerns():
         st.warning(plain(translated(concern)), icon=":material/visibility_off:")
     if note := alignment.left_out_note():
@@ -226,14 +205,8 @@ def links_box(reading: Reading, alignment: WordAlignment) -> GoldLinks | None:
     )
     sentences.lines[reading.identity] = line
     with st.container(horizontal=True, gap="small"):
-        st.button(
-            tr("Start from the links of this head"),
-            on_click=LINKS.set,
-            args=(format_links(alignment.links),),
-            type="tertiary",
-            key="seed",
-        )
-        st.button(tr("Clear"), on_click=LINKS.set, args=("",), type="tertiary", disabled=not line, key="clear")
+        text_button(tr("Start from the links of this head"), LINKS.set, format_links(alignment.links), key="seed")
+        text_button(tr("Clear"), LINKS.set, "", key="clear", disabled=not line)
     try:
         return parse_links(line, len(alignment.source), len(alignment.target))
     except ValueError as error:

@@ -1,11 +1,16 @@
-"""Cutting on the page Heads: the mode, the list of cuts, and their effect."""
+"""Cutting on the page Heads: the mode, the list of cuts, which the session keeps, and their effect."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core.analysis.heads.head import Head
-from core.analysis.interventions.cuts import Cut
+from core.analysis.interventions.cut_search import MAX_CUTS, CutSearch, find_cuts
+from core.analysis.interventions.cut_translation import translate_cut
+from core.analysis.interventions.cuts import Cut, CutEffect, cut_effect, parse_cut
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap, Kind
 from viz_app.components import word_links
@@ -14,16 +19,111 @@ from viz_app.controls.changed_translation import changed_translation
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
-from viz_app.controls.widgets import page_theme
+from viz_app.controls.widgets import page_theme, text_button
 from viz_app.drawing import ablation
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
 from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr, tr_count
-from viz_app.session import address, readings
-from viz_app.session.readings import TokenView
+from viz_app.session import readings
+from viz_app.session.address import CUT
+from viz_app.session.jobs import Job, JobSlot
+from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress, TokenView
 from viz_app.session.state import Widget, session_object
-from viz_app.views.heads.cuts import cut_weights
-from viz_app.views.heads.cuts.cut_weights import Cuts, FoundCuts
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from core import ScoredText
+
+
+@dataclass
+class Cuts:
+    """The cuts of a session, which belong to one sentence and one model."""
+
+    about: "Hashable" = None  # digest of the model, and the source
+    cuts: tuple[Cut, ...] = ()  # in the order in which they were made
+    problem: str = ""  # why the cuts of the address were not made, or ""
+
+    def of(self, reading: Reading) -> tuple[Cut, ...]:
+        """Return the cuts of a reading; at first and after going back, those of the address."""
+        about = reading.model.digest, reading.translation.source
+        if (named := CUT.take()) is not None:
+            self.about = about
+            try:
+                self.cuts = tuple(map(parse_cut, named.value))
+                effect(reading, self.cuts)
+            except ValueError as error:
+                self.cuts, self.problem = (), str(error)
+        return self.cuts if self.about == about else ()
+
+    def set(self, reading: Reading, cuts: Sequence[Cut]) -> None:
+        """Keep these cuts and no others."""
+        self.about, self.cuts, self.problem = (reading.model.digest, reading.translation.source), tuple(cuts), ""
+
+    def toggle(self, reading: Reading, cuts: Sequence[Cut]) -> None:
+        """Add cuts, or remove them if all of them are made, with whatever number."""
+        old = self.of(reading)
+        places = {(cut.head, cut.rows, cut.keys) for cut in cuts}
+        others = [cut for cut in old if (cut.head, cut.rows, cut.keys) not in places]
+        self.set(reading, others if len(others) + len(places) == len(old) else [*others, *cuts])
+
+
+def write_address(cuts: Sequence[Cut]) -> None:
+    """Write the cuts to the address."""
+    CUT.put(list(map(str, cuts)))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={**READING_HASH, Cut: str})
+def effect(about: Reading, cuts: tuple[Cut, ...]) -> CutEffect:
+    """Return the effect of cuts on the target.
+
+    Raises:
+        ValueError: as `cut_effect`.
+    """
+    return cut_effect(about.model.translator, about.translation.source, about.hypothesis.token_ids, cuts)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={**MODEL_HASH, Cut: str})
+def cut_translation(
+    model: Model, search: Search, cuts: tuple[Cut, ...], _progress: SearchProgress | None = None
+) -> "ScoredText":
+    """Return the best translation under cuts."""
+    sizes = search.beam_size, search.length_penalty
+    return translate_cut(model.translator, search.text, cuts, *sizes, _progress, search.constraints())
+
+
+@dataclass
+class FoundCuts:
+    """A search for few cuts that change a token, by its state after each round."""
+
+    states: list[CutSearch]
+    job: Job
+
+
+class CutSearchSlot(JobSlot[FoundCuts]):
+    """The session's search."""
+
+
+def cut_search(about: Reading, position: int, kind: Kind) -> FoundCuts:
+    """Return the session's search for cuts in one kind of attention that change a predicted token.
+
+    It is not running at first.
+    """
+
+    def begun() -> FoundCuts:
+        states = list[CutSearch]()
+
+        def steps() -> Iterator[int]:
+            source, target = about.translation.source, about.hypothesis.token_ids
+            for state in find_cuts(about.model.translator, source, target, position, (kind,)):
+                states.append(state)
+                yield int(not state.has_changed)
+
+        return FoundCuts(states, Job(steps(), MAX_CUTS + 1, marked("cuts at most"), running=False))
+
+    return session_object(CutSearchSlot).of((about.identity, position, kind), begun)
+
 
 ABOUT = marked("""
 Click a **cell or a line** to cut one weight, a **word** at the side for its whole row or column; click again to undo
@@ -41,11 +141,6 @@ result can be left out, but a smaller set of other weights may exist.
 """)
 ABOUT_BADGE = marked("In the pass with the cuts, the weights of each cut must sum to its number in each of its rows.")
 NUMBER, REST = Widget[float]("cut_to"), Widget[bool]("cut_rest")
-
-
-def cut_toggle() -> bool:
-    """Draw the switch that turns clicks in Lines and Map into cuts."""
-    return address.CUTTING.draw(st.toggle, tr("Cut"), help=tr(ABOUT))
 
 
 def cutting(reading: readings.Reading, kind: Kind, tokens: TokenView, attention: AttentionMap) -> Cutting:
@@ -83,7 +178,7 @@ def panel(reading: readings.Reading, kind: Kind) -> None:
     cuts = state.of(reading)
     if state.problem:
         st.error(sentence_case(state.problem))
-    cut_weights.write_address(cuts)
+    write_address(cuts)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.number_input(tr("Set to"), 0.0, 1.0, 0.0, 0.05, key=NUMBER.key, width=110)
         st.toggle(
@@ -97,9 +192,7 @@ def panel(reading: readings.Reading, kind: Kind) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(plain(_text(cut)), width="content")
             others = cuts[:number] + cuts[number + 1 :]
-            st.button(
-                tr("Remove"), on_click=state.set, args=(reading, others), type="tertiary", key=f"cut-remove-{number}"
-            )
+            text_button(tr("Remove"), state.set, reading, others, key=f"cut-remove-{number}")
     if cuts:
         try:
             _effect(reading, cuts)
@@ -119,12 +212,12 @@ def _text(cut: Cut) -> str:
 
 def _effect(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
     """Draw the change of each token, and the translation before and after."""
-    effect, theme = cut_weights.effect(reading, cuts), page_theme()
-    before, tokens = effect.before.log_probs, effect.before.predicted_tokens
+    found, theme = effect(reading, cuts), page_theme()
+    before, tokens = found.before.log_probs, found.before.predicted_tokens
     st.markdown(tr("**Log-probability of the translation above**, token by token: blue is less probable, orange more"))
     with st.container(key="cut-changes"):
-        st.html(ablation.changed_tokens(tokens, before, effect.changes, theme))
-    now, change = decimal(sum(effect.after.log_probs), 2), decimal(effect.change, 2, sign=True)
+        st.html(ablation.changed_tokens(tokens, before, found.changes, theme))
+    now, change = decimal(sum(found.after.log_probs), 2), decimal(found.change, 2, sign=True)
     st.markdown(
         tr(
             "Without cuts: **{before}**, now **{now}**: a change of **{change}** nats.",
@@ -133,17 +226,16 @@ def _effect(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
             change=change,
         )
     )
-    downloads("cut-tokens", "cut-changes", effect.table)
+    downloads("cut-tokens", "cut-changes", table=found.table)
     st.markdown(tr("**Translation**: without cuts and with them"))
     changed_translation(
         reading.translation.hypotheses[0].tokens,
-        partial(cut_weights.cut_translation, reading.model, reading.search, cuts),
+        partial(cut_translation, reading.model, reading.search, cuts),
         (reading.model.digest, reading.search, cuts),
         "cut",
     )
-    gap = effect.gap(cuts)
-    found = tr("largest difference {gap:.1g}", gap=gap)
-    check_badge(marked("weights as set"), True, ABOUT_BADGE, found)  # others are refused
+    gap = tr("largest difference {gap:.1g}", gap=found.gap(cuts))
+    check_badge(marked("weights as set"), True, ABOUT_BADGE, gap)  # others are refused
     downloads("cuts", table=lambda: {"cut": list(map(str, cuts))})
 
 
@@ -153,7 +245,7 @@ def _search(reading: readings.Reading, kind: Kind) -> None:
     if not targets:
         st.caption(tr("Select a word of the translation to search for few cuts that change it."), help=tr(ABOUT_SEARCH))
         return
-    search = cut_weights.cut_search(reading, targets[-1], kind)
+    search = cut_search(reading, targets[-1], kind)
     token = plain(isolated(readable(reading.explain().predicted_tokens[targets[-1]])))
     st.markdown(tr("**Few cuts that change {token}**", token=token), help=tr(ABOUT_SEARCH))
     job_control(search.job, "find-cuts", marked("Search"), partial(_found, reading, search, token))

@@ -110,9 +110,5 @@ def _export_row(
         return Call("table", grid_table, (recorded, singles))
 
     downloads(
-        name,
-        KEY,
-        page=lambda: content,
-        title=tr("{kind} attention", kind=tr(head_names.KIND_NAMES[kind])),
-        call=table,
+        name, KEY, table, title=tr("{kind} attention", kind=tr(head_names.KIND_NAMES[kind])), page=lambda: content
     )

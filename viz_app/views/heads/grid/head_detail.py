@@ -1,10 +1,10 @@
 """The selected heads on the page Heads, large: as lines, maps or tables."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import streamlit as st
 
 from core.analysis.alignment.first_head import head_links
@@ -16,25 +16,25 @@ from core.capture import AttentionMap, Kind
 from core.drawing.drawing_data import FED_ARROW
 from viz_app.components.attention_clicks import Cutting
 from viz_app.components.attention_lines import attention_lines, lines_payload
-from viz_app.components.highlight import Highlight, Links, line_highlight
+from viz_app.components.word_links import Highlight, Links, line_highlight
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import map_with_products, no_products
 from viz_app.controls.tables import bar_column, show_table
-from viz_app.controls.widgets import page_theme
+from viz_app.controls.widgets import page_theme, setting_menu
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
-from viz_app.drawing.weight_tables import shown_table
 from viz_app.language import joined, marked, tr
 from viz_app.session import address, chosen_heads, python_code, readings
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.readings import TokenView
-from viz_app.session.state import kept, session_object
+from viz_app.session.state import kept, session_dict
 from viz_app.views.heads.grid import selected_words
 from viz_app.views.heads.grid.heads_view import HeadsView
 
-if TYPE_CHECKING:
-    from viz_app.components.sentence_bar import WordSelection
+if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
+    import pandas as pd
+
 
 MASSES = (1.0, 0.9, 0.75, 0.5)
 STEP = address.STEP  # the decoding step, counted from 1; 0 for all
@@ -45,23 +45,10 @@ The row depends on the tokens fed up to that step, and on none after.
 NOTHING_TO_COMBINE = marked("Select heads too: the mean or the maximum of the selected heads needs some.")
 
 
-@dataclass
-class StepWords:
-    """The words that were selected when the decoding step was; the later of the two selections is shown."""
-
-    words: "tuple[WordSelection, ...]" = ()
-
-
 def mass_box(view: str, are_old: bool) -> float | None:
     """Select the share of each row's weight that is drawn as lines; None: all lines. See `are_values_old`."""
-    share = address.MASS.draw(
-        st.selectbox,
-        tr("Lines"),
-        MASSES,
-        is_old=are_old,
-        format_func=lambda share: tr("All lines") if share == 1 else tr("{share} of mass", share=share),
-        disabled=view != "Lines",
-    )
+    names = {share: tr("All lines") if share == 1 else tr("{share} of mass", share=share) for share in MASSES}
+    share = setting_menu(address.MASS, tr("Lines"), names, is_old=are_old, disabled=view != "Lines")
     return None if share == 1 else share
 
 
@@ -75,26 +62,17 @@ def step_box(reading: readings.Reading, kind: Kind, tokens: TokenView) -> int | 
         return attention.query_tokens, attention.predicted_tokens or ()
 
     fed_tokens, predicted_tokens = kept("decoding_steps", (reading.identity, kind, tokens), rows)
-    count, words, previous = (
-        len(predicted_tokens),
-        readings.selected_words(reading),
-        session_object(StepWords),
-    )
-    if previous.words != words or (STEP.value or 0) > count:
+    # the words that were selected when the step was: the later of the two selections is shown
+    count, words, previous = len(predicted_tokens), readings.selected_words(reading), session_dict("words_of_step")
+    if previous.get("words", ()) != words or (STEP.value or 0) > count:
         STEP.set(0)
-    previous.words = words
+    previous["words"] = words
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content", key="decoding-step"):
         step = STEP.draw(st.slider, tr("Decoding step"), 0, count, width=120, label_visibility="collapsed")
         text = tr("All decoding steps")
         if step:
             fed, predicted = (isolated(plain(readable(names[step - 1]))) for names in (fed_tokens, predicted_tokens))
-            text = tr(
-                "{step}: {fed} {arrow} **{predicted}**",
-                step=step,
-                fed=fed,
-                arrow=FED_ARROW,
-                predicted=predicted,
-            )
+            text = tr("{step}: {fed} {arrow} **{predicted}**", step=step, fed=fed, arrow=FED_ARROW, predicted=predicted)
         st.caption(text, width="content", help=tr(ABOUT_STEP))
     return step - 1 if step else None
 
@@ -200,20 +178,13 @@ def _table(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> No
 
 
 def _export_row(
-    reading: readings.Reading,
-    view: HeadsView,
-    attention: AttentionMap,
-    heads: Sequence[int],
-    key: str,
+    reading: readings.Reading, view: HeadsView, attention: AttentionMap, heads: Sequence[int], key: str
 ) -> None:
     """Offer the drawing of heads of one layer, by the component of this key, as files."""
     names = [tr(view.weights.name(attention.layer, head)) for head in heads]
-    downloads(
-        file_name(view, attention, heads),
-        None if view.view == "Table" else key,
-        title=tr("{kind} attention, {heads}", kind=tr(head_names.KIND_NAMES[view.kind]), heads=joined(names)),
-        call=partial(_table_call, reading, view, attention.layer, heads, chosen_heads.shown_heads(reading).heads),
-    )
+    title = tr("{kind} attention, {heads}", kind=tr(head_names.KIND_NAMES[view.kind]), heads=joined(names))
+    table = partial(_table_call, reading, view, attention.layer, heads, chosen_heads.shown_heads(reading).heads)
+    downloads(file_name(view, attention, heads), None if view.view == "Table" else key, table, title=title)
 
 
 def _table_call(
@@ -247,3 +218,20 @@ def file_name(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) ->
             "" if weights.per_layer else f"-head{'-'.join(str(head) for head in heads)}"
         )
     return f"{attention.kind}-{numbers}{weights.file_part}"
+
+
+def shown_table(attention: AttentionMap, heads: Sequence[int], hidden: str) -> "pd.DataFrame":
+    """Return the table without masked weights, and with those on tokens named as hidden at the end of each row."""
+    import pandas as pd
+
+    table = attention.to_frame(heads, readable)
+    visible = np.tile(attention.visible.flatten().numpy(), len(heads))
+    if attention.hidden is None:
+        return table.loc[visible].reset_index(drop=True)
+    keys = len(attention.key_tokens)
+    ends = table.iloc[keys - 1 :: keys].assign(
+        key_position=keys, key=hidden, weight=attention.hidden[list(heads)].flatten().numpy()
+    )
+    # an end has the index of its row's last key
+    shown = pd.concat([table.loc[visible], ends]).sort_index(kind="stable")
+    return shown.reset_index(drop=True)

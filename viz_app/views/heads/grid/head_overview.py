@@ -16,16 +16,17 @@ from core.analysis.recorded_call import Call
 from core.analysis.weight_tables import grid_table, with_columns
 from core.capture import AttentionMap, Kind
 from viz_app.components.head_grid import grid_payload, grid_rows, head_grid
-from viz_app.components.highlight import Highlight, Links
+from viz_app.components.word_links import Highlight, Links
 from viz_app.controls.downloads import downloads
 from viz_app.controls.toolbar import method_box
-from viz_app.controls.widgets import page_theme
+from viz_app.controls.widgets import page_theme, setting_menu
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import decimal, plain
 from viz_app.drawing.scorecard_text import SORT_TEXTS, SORTS, Note, Sort, notes, ordered
-from viz_app.language import localized, marked, tr, tr_count, tr_lower, tr_values, translated
-from viz_app.session import address, chosen_heads, gradient_output, python_code, readings
+from viz_app.language import localized, marked, tr, tr_count, tr_lower, translated
+from viz_app.session import address, chosen_heads, python_code, readings
 from viz_app.session.attributions import (
+    ABOUT_OUTPUT,
     METHOD_NAMES,
     METHOD_SOURCES,
     METHOD_TEXTS,
@@ -33,6 +34,7 @@ from viz_app.session.attributions import (
     PER_LAYER,
     MethodChoice,
     mean,
+    output_text,
     rank_correlations,
 )
 from viz_app.session.state import kept
@@ -89,15 +91,10 @@ def grid_boxes(methods: Sequence[Method], pair: WordPair | None) -> tuple[Sort, 
     method = method_box(methods)
     per_layer = method in PER_LAYER
     address.SORT.preset_for(pair, lambda: "layer" if pair is None else "pair")
-    sort: Sort = address.SORT.draw(
-        st.selectbox,
-        tr("Sorted"),
-        [each for each in SORTS if each != "pair" or pair is not None],
-        default="layer" if pair is None else "pair",
-        format_func=tr_values(SORTS).__getitem__,
-        label_visibility="collapsed",
-        disabled=per_layer,
-        width=165,
+    names = {sort: tr(name) for sort, name in SORTS.items() if sort != "pair" or pair is not None}
+    default = "layer" if pair is None else "pair"
+    sort: Sort = setting_menu(
+        address.SORT, tr("Sorted"), names, default, hide_label=True, disabled=per_layer, width=165
     )
     return "layer" if per_layer else sort, method
 
@@ -148,10 +145,10 @@ def about_method(reading: readings.Reading, kind: Kind, weights: MethodChoice) -
     if method == "gradient":
         text = tr(
             "**{method}** for {output}: {about}. Rank correlation with the raw weights: {correlation}.",
-            output=plain(gradient_output.output_text(reading.explain(), weights.output)),
+            output=plain(output_text(reading.explain(), weights.output)),
             **values,
         )
-        notes_below = (METHOD_SOURCES[method], gradient_output.ABOUT, ABOUT_CORRELATION)
+        notes_below = (METHOD_SOURCES[method], ABOUT_OUTPUT, ABOUT_CORRELATION)
     else:
         text = tr("**{method}**: {about}. Rank correlation with the raw weights: {correlation}.", **values)
         notes_below = (METHOD_SOURCES[method], ABOUT_CORRELATION)
@@ -230,14 +227,14 @@ def grid_files(
     names = {"kind": tr_lower(head_names.KIND_NAMES[view.kind]), "method": tr_lower(METHOD_NAMES[weights.method])}
     title = tr("{kind} attention, {method}", **names)
     if weights.method == "gradient":
-        output = gradient_output.output_text(explanation, weights.output)
+        output = output_text(explanation, weights.output)
         title = tr("{kind} attention, {method} for {output}", output=output, **names)
     singles = [head for _, row in rows for head in row if head[0] >= 0]
     downloads(
         f"all-{'layers' if weights.per_layer else 'heads'}-{view.kind}{weights.file_part}",
         grid_key(view),
+        partial(grid_call, reading, view, singles),
         title=title[:1].upper() + title[1:],
-        call=partial(grid_call, reading, view, singles),
     )
 
 

@@ -9,7 +9,7 @@ from core.capture import AttentionMap
 from viz_app.components.attention_lines import lines_payload
 from viz_app.components.attention_map import map_payload
 from viz_app.components.head_grid import grid_payload
-from viz_app.components.highlight import Highlight, Links
+from viz_app.components.word_links import Highlight, Links
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.head_names import LayerHead
 from viz_app.drawing.theme import Theme
@@ -25,17 +25,12 @@ PLACE = "heads"
 
 @dataclass(frozen=True)
 class _Preview:
-    """The current view of the page, to be drawn for another sentence.
-
-    Attributes:
-        heads: returns the selected heads of a reading.
-        judge: returns the cards by which the heads of a reading are sorted and labelled.
-    """
+    """The current view of the page, to be drawn for another sentence."""
 
     view: HeadsView
-    heads: Callable[[Reading], Sequence[LayerHead]]
+    heads: Callable[[Reading], Sequence[LayerHead]]  # returns the selected heads of a reading
     arrangement: Arrangement
-    judge: Judge
+    judge: Judge  # returns the cards by which the heads of a reading are sorted and labelled
     is_cutting: bool
     theme: Theme
 
@@ -61,12 +56,7 @@ class _Preview:
         return data
 
     def _large(
-        self,
-        view: HeadsView,
-        maps: Sequence[AttentionMap],
-        heads: Sequence[LayerHead],
-        place: Highlight,
-        links: Links,
+        self, view: HeadsView, maps: Sequence[AttentionMap], heads: Sequence[LayerHead], place: Highlight, links: Links
     ) -> dict[str, Any]:
         by_layer = {attention.layer: attention for attention in maps}
         groups = head_detail.grouped(view, [head for head in heads if head[0] in by_layer])

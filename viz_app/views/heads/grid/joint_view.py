@@ -14,22 +14,29 @@ from core.analysis.recorded_call import Call
 from core.capture import KINDS, Kind
 from viz_app.components import word_links
 from viz_app.components.attention_map import joint_attention_map
-from viz_app.components.highlight import AXES, Axis
+from viz_app.components.word_links import AXES, Axis
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import Locate, MapCells, no_products
 from viz_app.controls.tables import show_table
 from viz_app.controls.toolbar import method_box
-from viz_app.controls.widgets import page_theme, setting_segments
+from viz_app.controls.widgets import page_theme, setting_menu, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr, tr_lower
 from viz_app.session import address, python_code, readings, word_selection
-from viz_app.session.attributions import METHOD_NAMES, METHOD_TEXTS, PER_LAYER
-from viz_app.session.gradient_output import ABOUT, Output, file_part, output_text
+from viz_app.session.attributions import (
+    ABOUT_OUTPUT,
+    METHOD_NAMES,
+    METHOD_TEXTS,
+    PER_LAYER,
+    Output,
+    file_part,
+    output_text,
+)
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.readings import TokenView
 from viz_app.session.state import refusals_shown
-from viz_app.views.heads.grid.gradient_output_box import output_box
+from viz_app.views.heads.grid.heads_view import output_box
 
 LAYER, HEAD = address.JOINT_LAYER, address.JOINT_HEAD
 ALL_LAYERS = marked("All layers")
@@ -57,15 +64,13 @@ def page(reading: readings.Reading, tokens: TokenView, boxes: DeltaGenerator) ->
     with refusals_shown():
         joint = joint_map({kind: reading.maps(kind, tokens, method, output) for kind in KINDS}, layer, head)
     if method == "gradient":
-        st.caption(
-            tr(
-                "**{method}** for {output}: {about}.",
-                method=tr(METHOD_NAMES[method]),
-                output=plain(output_text(explanation, output)),
-                about=tr(METHOD_TEXTS[method]),
-            ),
-            help=tr(ABOUT),
+        text = tr(
+            "**{method}** for {output}: {about}.",
+            method=tr(METHOD_NAMES[method]),
+            output=plain(output_text(explanation, output)),
+            about=tr(METHOD_TEXTS[method]),
         )
+        st.caption(text, help=tr(ABOUT_OUTPUT))
     _missing_blocks(joint, layer, explanation.maps)
     of_heads = tr(head) if isinstance(head, str) else f"H{head + 1}"
     name = tr("all layers {heads}", heads=of_heads) if layer is None else f"L{layer + 1} {of_heads}"
@@ -82,11 +87,10 @@ def page(reading: readings.Reading, tokens: TokenView, boxes: DeltaGenerator) ->
             cells.show(lambda cell: cell.head[1:] == (layer, head))
     else:
         show_table(joint.table(), height=560)
+    title = tr("Joint attention, {place}", place=name)
+    call = partial(joint_call, reading, tokens, method, output, layer, head)
     downloads(
-        file_name(layer, head, method) + file_part(output),
-        "joint_map" if view == "Map" else None,
-        title=tr("Joint attention, {place}", place=name),
-        call=partial(joint_call, reading, tokens, method, output, layer, head),
+        file_name(layer, head, method) + file_part(output), "joint_map" if view == "Map" else None, call, title=title
     )
 
 
@@ -137,23 +141,14 @@ def joint_cell(joint: JointMap, row: int, column: int) -> tuple[Kind | None, int
 def _place_boxes(maps: Maps, per_layer: bool) -> tuple[int | None, int | Combination]:
     """Select the layer, None for all, and the head or a combination of all heads."""
     layers = [ALL_LAYERS, *(f"L{layer + 1}" for layer in range(max(len(maps[kind]) for kind in KINDS)))]
-    layer = LAYER.draw(
-        st.selectbox,
-        tr("Layer"),
-        layers,
-        default=layers[len(layers) - 1],
-        format_func=tr,
-        label_visibility="collapsed",
-        width=110,
-    )
+    layer = setting_menu(LAYER, tr("Layer"), layers, layers[-1], hide_label=True, width=110)
     num_heads = max(
         (each.num_heads for kind in KINDS for each in maps[kind] if f"L{each.layer + 1}" == layer), default=1
     )
     heads = [MEAN, MAXIMUM, *((f"H{head + 1}" for head in range(num_heads)) if num_heads > 1 and not per_layer else ())]
-    head = HEAD.draw(st.selectbox, tr("Head"), heads, format_func=tr, label_visibility="collapsed", width=150)
-    return None if layer == ALL_LAYERS else int(layer[1:]) - 1, COMBINED[head] if head in COMBINED else int(
-        head[1:]
-    ) - 1
+    head = setting_menu(HEAD, tr("Head"), heads, hide_label=True, width=150)
+    number = None if layer == ALL_LAYERS else int(layer[1:]) - 1
+    return number, COMBINED[head] if head in COMBINED else int(head[1:]) - 1
 
 
 def _missing_blocks(joint: JointMap, layer: int | None, maps: Maps) -> None:

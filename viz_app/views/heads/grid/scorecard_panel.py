@@ -57,10 +57,7 @@ app runs.
 OWN_SAMPLE = marked(
     "This link was made with its author's own sample, which it does not include: enter the sentences under My own."
 )
-LABEL_TEXTS = {
-    "Sentence": marked("on the sentence: {does}."),
-    "Sample": marked("on the sample: {does}."),
-}
+LABEL_TEXTS = {"Sentence": marked("on the sentence: {does}."), "Sample": marked("on the sample: {does}.")}
 SHIPPED, OWN = marked("Shipped"), marked("My own")
 EXAMPLE = "A dog runs.\nTwo children are playing."
 
@@ -142,10 +139,7 @@ def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names
     heads = [head for head in heads if head[0] >= 0]
     if view.weights.per_layer or not heads:
         return
-    by_basis = {
-        "Sentence": sentence_judge(view.kind)(reading),
-        "Sample": sample_cards(reading, view.kind) or [],
-    }
+    by_basis = {"Sentence": sentence_judge(view.kind)(reading), "Sample": sample_cards(reading, view.kind) or []}
     is_raw = view.weights.method == "attention"
     title = tr("**Score-cards**") if is_raw else tr("**Score-cards** of the raw weights")
     st.markdown(title, help=tr(ABOUT_CARDS))
@@ -200,14 +194,12 @@ def _correlations(reading: readings.Reading, view: HeadsView, heads: Sequence[he
         if layer < 0:
             continue
         values = correlations[layer] if weights.per_layer else correlations[layer][head : head + 1]
-        st.caption(
-            tr(
-                "**{head}**: rank correlation with the raw weights {correlation}.",
-                head=weights.name(layer, head),
-                correlation=_spread(values),
-            ),
-            help=tr(ABOUT_CORRELATION),
+        text = tr(
+            "**{head}**: rank correlation with the raw weights {correlation}.",
+            head=weights.name(layer, head),
+            correlation=_spread(values),
         )
+        st.caption(text, help=tr(ABOUT_CORRELATION))
 
 
 def _spread(correlations: Sequence[float]) -> str:
@@ -233,21 +225,10 @@ def sample_box(reading: readings.Reading) -> None:
     with st.expander(title, expanded=is_missing or job is not None):
         if is_missing:
             st.caption(tr(OWN_SAMPLE))
-        source = segments(
-            tr("Sentences"),
-            (SHIPPED, OWN),
-            SHIPPED,
-            "sample_source",
-            help=tr(ABOUT_SAMPLE),
-        )
+        source = segments(tr("Sentences"), (SHIPPED, OWN), SHIPPED, "sample_source", help=tr(ABOUT_SAMPLE))
         text, file = "", None
         if source == OWN:
-            text = st.text_area(
-                tr("Sentences, one per line"),
-                key="sample_text",
-                height=110,
-                placeholder=EXAMPLE,
-            )
+            text = st.text_area(tr("Sentences, one per line"), key="sample_text", height=110, placeholder=EXAMPLE)
             file = st.file_uploader(tr("Or a text file"), key="sample_file", max_upload_size=1)
         ready = source == SHIPPED or bool(text.strip()) or file is not None
         if st.button(tr("Score the sample"), disabled=not ready, key="score_sample"):

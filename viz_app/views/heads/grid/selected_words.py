@@ -9,7 +9,7 @@ from core.analysis.tokens.aggregation import mean_of_rows, sum_of_columns
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
 from core.drawing.drawing_data import shown_weights
-from viz_app.components.highlight import Axis, Highlight
+from viz_app.components.word_links import Axis, Highlight
 from viz_app.controls.tables import number_column, show_table
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.language import joined, marked, quoted, tr

@@ -34,17 +34,11 @@ def sample_scores(model: Model, sentences: tuple[str, ...]) -> SampleScores:
 
 @dataclass
 class Sample(MayHoldModel):
-    """The sample of a session.
+    """The sample of a session."""
 
-    Attributes:
-        chosen: the sentences scored last; None before the first time.
-        job: scores them.
-        digest: of the checkpoint that `job` scores.
-    """
-
-    chosen: tuple[str, ...] | None = None
-    job: Job | None = None
-    digest: str = ""
+    chosen: tuple[str, ...] | None = None  # the sentences scored last; None before the first time
+    job: Job | None = None  # scores them
+    digest: str = ""  # of the checkpoint that `job` scores
 
     @property
     def sentences(self) -> tuple[str, ...]:

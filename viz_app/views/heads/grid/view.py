@@ -17,7 +17,7 @@ from viz_app.components import word_links
 from viz_app.controls.analysis_panel import panel
 from viz_app.controls.pair_answer import pair_answer
 from viz_app.controls.toolbar import kind_or_joint_box, token_boxes
-from viz_app.controls.widgets import setting_segments
+from viz_app.controls.widgets import are_values_old, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import sentence_case
 from viz_app.language import marked, tr
@@ -26,7 +26,6 @@ from viz_app.session.address import VIEW
 from viz_app.session.attributions import MethodChoice
 from viz_app.session.chosen_heads import ShownHeads
 from viz_app.session.fields import part
-from viz_app.session.menus import are_values_old
 from viz_app.session.readings import TokenView
 from viz_app.session.state import kept, refusals_shown, session_object
 from viz_app.views.heads.cuts import cut_panel
@@ -39,9 +38,8 @@ from viz_app.views.heads.grid import (
     scorecard_panel,
     sentence_sample,
 )
-from viz_app.views.heads.grid.gradient_output_box import output_box
 from viz_app.views.heads.grid.head_overview import Arrangement
-from viz_app.views.heads.grid.heads_view import HeadsView
+from viz_app.views.heads.grid.heads_view import HeadsView, output_box
 
 BERTVIZ: Literal["BertViz"] = "BertViz"
 MENU = "more_of_heads"
@@ -66,17 +64,11 @@ explanation by itself.
 
 
 class _Toolbar(NamedTuple):
-    """The row above the heads.
+    """The row above the heads."""
 
-    Attributes:
-        boxes: the place of further boxes.
-        more: the menu of those that are changed less often.
-        are_old: see `are_values_old`.
-    """
-
-    boxes: DeltaGenerator
-    more: DeltaGenerator
-    are_old: bool
+    boxes: DeltaGenerator  # the place of further boxes
+    more: DeltaGenerator  # the menu of those that are changed less often
+    are_old: bool  # see `are_values_old`
 
 
 @part
@@ -146,7 +138,8 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
         heads = heads_box(reading, kind, weights, maps_of_heads, found if pair is not None else None)
     with of_detail:
         can_cut = has_model and method == "attention" and view in ("Lines", "Map")
-        cuts = partial(cut_panel.cutting, reading, kind, tokens) if can_cut and cut_panel.cut_toggle() else None
+        is_cutting = can_cut and address.CUTTING.draw(st.toggle, tr("Cut"), help=tr(cut_panel.ABOUT))
+        cuts = partial(cut_panel.cutting, reading, kind, tokens) if is_cutting else None
     shown = HeadsView(kind, view, tokens, weights, top_mass, step, several)
     of_heads = reading.identity, kind, tokens, weights, heads
     maps = [*maps_of_heads, *kept("combined_heads", of_heads, lambda: combinations(maps_of_heads, heads))]

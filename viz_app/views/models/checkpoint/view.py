@@ -8,11 +8,11 @@ import streamlit as st
 from core import Checkpoint
 from core.formats.marian_folder import check_marian, marian_archive
 from viz_app.controls.downloads import downloads
-from viz_app.controls.search_progress import stoppable
+from viz_app.controls.search_progress import stoppable_result
+from viz_app.controls.widgets import text_button, way_to
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
 from viz_app.frame import badges
 from viz_app.language import marked, tr
-from viz_app.page_list import script_of
 from viz_app.session import readings
 from viz_app.session.language_codes import code_of, codes_of, with_code
 from viz_app.session.models import Model
@@ -46,13 +46,13 @@ def page() -> None:
     facts = facts_by_model([model, *others])
     st.markdown(tr("**{model}**: what was read", model=plain(model.name)), help=tr(HOW_TO_READ))
     st.html(facts_html(facts))
-    downloads("checkpoint", table=lambda: facts_table(facts), of_sentence=False)
+    downloads("checkpoint", table=lambda: facts_table(facts))
     if model.explanation is not None:  # no sentences
-        st.page_link(script_of("heads"), label=tr("See its heads"), icon=":material/arrow_forward:")
+        way_to("heads", tr("See its heads"))
         return
     as_marian(model)
     if model.line_reader is not None:
-        st.page_link(script_of("picture"), label=tr("Read a picture"), icon=":material/arrow_forward:")
+        way_to("picture", tr("Read a picture"))
         return
     st.divider()
     st.markdown(tr("**Three sentences**"), help=tr(ABOUT_TRIAL))
@@ -96,23 +96,12 @@ def trial(model: Model) -> None:
 def translated(model: Model, sentence: str, number: int) -> Reading | None:
     """Draw a sentence and its translation; None, with the reason on the page, if there is none."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"trial-{number}"):
-        st.button(
-            isolated(plain(sentence)),
-            on_click=readings.new_sentence,
-            args=(sentence,),
-            type="tertiary",
-            key=f"trial_{number}",
-            help=tr("Show it on all pages"),
-        )
+        about = tr("Show it on all pages")
+        text_button(isolated(plain(sentence)), readings.new_sentence, sentence, key=f"trial_{number}", help=about)
         place = st.empty()
         search = Search(sentence, num_hypotheses=1)
-        progress = stoppable(place, (model.digest, search), f"trial{number}")
-        if progress is None:
-            return None
-        try:
-            translation = search.run(model, progress)
-        except ValueError as error:
-            place.error(sentence_case(str(error)))
+        translation = stoppable_result(place, (model.digest, search), f"trial{number}", partial(search.run, model))
+        if translation is None:
             return None
         best = translation.hypotheses[0]
         mean = decimal(model.translator.codec.mean_log_prob(best, sentence), 2)

@@ -39,19 +39,12 @@ class OpenedTraining:
 
 @dataclass
 class Upload:
-    """The uploaded history of a session.
+    """The uploaded history of a session."""
 
-    Attributes:
-        read: id of the file that was read last.
-        training: of the last file that was not refused, as long as the uploader has a file.
-        folder: has a copy of that file.
-        refused: why the file that was read last was refused, or "".
-    """
-
-    read: str = ""
-    training: OpenedTraining | None = None
-    folder: "tempfile.TemporaryDirectory[str] | None" = None
-    refused: str = ""
+    read: str = ""  # id of the file that was read last
+    training: OpenedTraining | None = None  # of the last file that was not refused, as long as the uploader has a file
+    folder: "tempfile.TemporaryDirectory[str] | None" = None  # has a copy of that file
+    refused: str = ""  # why the file that was read last was refused, or ""
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

@@ -40,30 +40,20 @@ HASH: dict[str | type[Any], Any] = {History: lambda history: history.digest}
 
 @dataclass
 class SnapshotSample:
-    """The shipped sample at the snapshots of a history.
+    """The shipped sample at the snapshots of a history."""
 
-    Attributes:
-        frequencies: of the pieces, for score-cards.
-        pairs: sources with the greedy translations of the last snapshot.
-        cards: of all heads, by step.
-    """
-
-    frequencies: Mapping[str, float] = field(default_factory=dict[str, float])
-    pairs: Sequence[Pair] = ()
+    frequencies: Mapping[str, float] = field(default_factory=dict[str, float])  # of the pieces, for score-cards
+    pairs: Sequence[Pair] = ()  # sources with the greedy translations of the last snapshot
+    # of all heads, by step
     cards: dict[int, tuple[ScoreCard, ...]] = field(default_factory=dict[int, tuple[ScoreCard, ...]])
 
 
 @dataclass
 class Sentence:
-    """A sentence at the snapshots of a history.
+    """A sentence at the snapshots of a history."""
 
-    Attributes:
-        target: best translation of the last snapshot.
-        readings: by step.
-    """
-
-    target: Sequence[int] = ()
-    readings: dict[int, SnapshotReading] = field(default_factory=dict[int, SnapshotReading])
+    target: Sequence[int] = ()  # best translation of the last snapshot
+    readings: dict[int, SnapshotReading] = field(default_factory=dict[int, SnapshotReading])  # by step
 
 
 @st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=HASH)
@@ -131,11 +121,7 @@ def measurement(history: History, search: Search) -> Measurement:
 
 
 def _steps(history: History, search: Search, sentence: Sentence, sample: SnapshotSample) -> Iterator[int]:
-    """Measure the last snapshot, then the others in order, which are given its translations.
-
-    Raises:
-        ValueError: the sentence cannot be translated, or is too long; or a snapshot is damaged.
-    """
+    """Measure the last snapshot, then the others in order, which are given its translations."""
     last = history.steps[-1]
     settings = search.beam_size, search.length_penalty
     for step in (last, *history.steps[:-1]):

@@ -21,16 +21,11 @@ PAUSE = 1.0  # seconds that a step stays while they are played
 
 @dataclass
 class Playing:
-    """Playback of the steps: whether the page advances by itself.
-
-    Attributes:
-        shown: the step that was drawn last.
-        since: when it was first drawn, by `time.monotonic`.
-    """
+    """Playback of the steps: whether the page advances by itself."""
 
     is_on: bool = False
-    shown: int | None = None
-    since: float = 0.0
+    shown: int | None = None  # the step that was drawn last
+    since: float = 0.0  # when it was first drawn, by `time.monotonic`
 
     def switch(self, steps: Sequence[int]) -> None:
         """Start or stop; from the last step it starts at the first."""

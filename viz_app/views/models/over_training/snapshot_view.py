@@ -32,11 +32,7 @@ def translation(now: SnapshotReading, last: SnapshotReading) -> None:
 def translation_note(now: SnapshotReading, last: SnapshotReading) -> None:
     """Say whether the translation is that at the end, and how probable that is here and at the end."""
     here, end = (ablation.words_of(each.translation.tokens) for each in (now, last))
-    numbers = {
-        "step": localized(now.step),
-        "here": decimal(now.log_prob, 2),
-        "end": decimal(last.log_prob, 2),
-    }
+    numbers = {"step": localized(now.step), "here": decimal(now.log_prob, 2), "end": decimal(last.log_prob, 2)}
     st.caption(
         tr(
             "Step {step}: the same translation as at the end. Log-probability of the one at the end: {here} here, "
@@ -63,12 +59,9 @@ def overview(training: OpenedTraining, measured: Measurement, now: SnapshotReadi
 
     hover = notes([card for card in now.cards if card.head.kind == kind], "layer")
     head_grid(grid_payload(maps, theme, [head[1:]], notes=hover), maps, click, key=f"trained_heads_{kind}")
-    downloads(
-        f"snapshot-heads-{kind}",
-        f"trained_heads_{kind}",
-        title=tr("All heads at step {step}", step=localized(now.step)),
-        call=lambda: Call("table", grid_table, (measurement.maps_call(training, measured, now.step, kind), heads)),
-    )
+    title = tr("All heads at step {step}", step=localized(now.step))
+    table = Call("table", grid_table, (measurement.maps_call(training, measured, now.step, kind), heads))
+    downloads(f"snapshot-heads-{kind}", f"trained_heads_{kind}", table, title=title)
 
 
 def large(training: OpenedTraining, measured: Measurement, now: SnapshotReading, head: Head) -> None:
@@ -90,12 +83,8 @@ def large(training: OpenedTraining, measured: Measurement, now: SnapshotReading,
         of_layer = {step: Call("layer", "[]", (each, head.layer)) for step, each in maps.items()}
         return Call("table", maps_table, (of_layer, head.head))
 
-    downloads(
-        f"snapshot-head-{head.kind}",
-        "trained-maps",
-        title=tr("{head} at step {step} and at the end, step {last}", **names),
-        call=table,
-    )
+    about = tr("{head} at step {step} and at the end, step {last}", **names)
+    downloads(f"snapshot-head-{head.kind}", "trained-maps", table, title=about)
 
 
 def card(measured: Measurement, step: int, head: Head, on_sample: bool) -> None:

@@ -15,11 +15,11 @@ from core.analysis.training_log import log_columns, log_curves
 from core.capture import Kind
 from viz_app.components.picture import picture
 from viz_app.controls.check_badge import check_badge
-from viz_app.controls.downloads import downloads
+from viz_app.controls.downloads import downloads, picture_with_files
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import number_column, show_table
 from viz_app.controls.toolbar import kind_box
-from viz_app.controls.widgets import setting_segments
+from viz_app.controls.widgets import setting_menu, setting_segments
 from viz_app.drawing import ablation
 from viz_app.drawing.display_text import plain
 from viz_app.language import capital, localized, marked, tr, translated
@@ -130,14 +130,9 @@ def snapshots(training: OpenedTraining, measured: Measurement) -> None:
         view = setting_segments(address.TRAINED_VIEW, tr("View"), hide_label=True)
         of_heads = view in (ROLES, SCORE)
         basis = setting_segments(BASIS, tr("Measured on"), hide_label=True, help=tr(ABOUT_BASIS), disabled=not of_heads)
-        score: str = address.TRAINED_SCORE.draw(
-            st.selectbox,
-            tr("Score"),
-            SCORES,
-            format_func=lambda name: capital(tr(SCORES[name])),
-            label_visibility="collapsed",
-            disabled=not of_heads,
-            width=260,
+        names = {name: capital(tr(text)) for name, text in SCORES.items()}
+        score: str = setting_menu(
+            address.TRAINED_SCORE, tr("Score"), names, hide_label=True, disabled=not of_heads, width=260
         )
     if of_heads:
         heads(training, measured, step, head, score, view, basis == SAMPLE)
@@ -197,25 +192,23 @@ def heads(
     selected = next(each for each in found.heads if each.head == head)
     st.markdown(f"**{translated(found.answer(head))}**", help=tr(ABOUT_ROLES, tolerance=TOLERANCE))
     st.caption(tr("{head}: {text}.", head=ablation.head_title(head), text=translated(found.says(selected))))
-    key, title = "trained_roles" if view == ROLES else "trained_curves", tr("When heads take their roles")
-    if view == ROLES:
 
-        def click(place: tuple[int, int]) -> None:
-            session_object(SelectedHeads).select(kind, found.heads[place[0]].head[1:])
-            STEP.set(steps[place[1]])
-
-        picture(found.roles(), key, (found.heads.index(selected), steps.index(step)), on_place=click)
-    else:
-        curves = found.curves(head, step)
-        title = capital(translated(curves.title))
-        picture(curves, key)
+    def click(place: tuple[int, int]) -> None:
+        session_object(SelectedHeads).select(kind, found.heads[place[0]].head[1:])
+        STEP.set(steps[place[1]])
 
     def table() -> Call:
         cards = measurement.cards_call(training, measured, on_sample)
         of_steps = Call("steps", ".steps", (measurement.history_call(training),)).returning(steps)
         return Call("heads", developments, (of_steps, cards, score), {"kind": kind}).returning(found).then("table")
 
-    downloads(f"trained-{view.lower()}-{kind}", key, title=title, call=table)
+    name = f"trained-{view.lower()}-{kind}"
+    if view == ROLES:
+        at, title = (found.heads.index(selected), steps.index(step)), tr("When heads take their roles")
+        picture_with_files(found.roles(), name, table, at, key="trained_roles", title=title, on_place=click)
+    else:
+        curves = found.curves(head, step)
+        picture_with_files(curves, name, table, key="trained_curves", title=capital(translated(curves.title)))
 
 
 def layers(training: OpenedTraining, measured: Measurement, step: int) -> None:
@@ -227,24 +220,21 @@ def layers(training: OpenedTraining, measured: Measurement, step: int) -> None:
     (at_step,) = lens.pictures(FIRST)
     picture(at_step, "trained_lens")
     st.caption(plain(translated(lens.answer(FIRST))))
-    downloads(
-        "trained-lens",
-        "trained_lens",
-        title=tr("Most probable token after each layer, at step {step}", step=localized(step)),
-        call=lambda: Call("lens", ".lens", (measurement.reading_call(training, measured, step),)).then("table"),
-    )
+    title = tr("Most probable token after each layer, at step {step}", step=localized(step))
+    recorded = Call("lens", ".lens", (measurement.reading_call(training, measured, step),))
+    downloads("trained-lens", "trained_lens", recorded.then("table"), title=title)
     shown = [measured.sentence.readings[each] for each in measured.steps]
     st.markdown(tr("**How probable each layer finds the last translation**"), help=tr(ABOUT_LAYERS))
     grid = level_grid(shown)
     column = measured.steps.index(step)
     marked = {(row, column) for row in range(len(grid.rows))}
-    picture(grid, "trained_layers", marked, on_place=lambda place: STEP.set(measured.steps[place[1]]))
-    downloads(
-        "trained-layers",
-        "trained_layers",
-        title=tr("Probability by layer over training"),
-        call=lambda: Call("table", level_columns, (measurement.readings_call(training, measured),)),
-    )
+    table = Call("table", level_columns, (measurement.readings_call(training, measured),))
+    title = tr("Probability by layer over training")
+
+    def select(place: tuple[int, int]) -> None:
+        STEP.set(measured.steps[place[1]])
+
+    picture_with_files(grid, "trained-layers", table, marked, key="trained_layers", title=title, on_place=select)
 
 
 def translations(training: OpenedTraining, measured: Measurement) -> None:
@@ -258,7 +248,7 @@ def translations(training: OpenedTraining, measured: Measurement) -> None:
     }
     show_table(shown.table(), height="content", columns=columns)
     recorded = Call("sentence", FollowedSentence, (measurement.readings_call(training, measured), options))
-    downloads("trained-translations", call=lambda: recorded.returning(shown).then("table"))
+    downloads("trained-translations", call=recorded.returning(shown).then("table"))
 
 
 def loss(training: OpenedTraining, measured: Measurement, step: int) -> None:
@@ -268,15 +258,10 @@ def loss(training: OpenedTraining, measured: Measurement, step: int) -> None:
         st.info(tr("These snapshots have no log: open the run's folder, or a file of `python -m train history`."))
         return
     st.markdown(tr("**Loss of the run**: a line at each snapshot, the strong one at the selected step"))
-    picture(replace(log_curves(lines, "nll"), rules=measured.steps, current=step), "trained_loss")
-    log = Call("log", ".log", (measurement.history_call(training),))
-    downloads(
-        "trained-loss",
-        "trained_loss",
-        title=tr("Loss of a training run, and its snapshots"),
-        of_sentence=False,
-        call=lambda: Call("table", log_columns, (log,)),
-    )
+    curves = replace(log_curves(lines, "nll"), rules=measured.steps, current=step)
+    table = Call("table", log_columns, (Call("log", ".log", (measurement.history_call(training),)),))
+    title = tr("Loss of a training run, and its snapshots")
+    picture_with_files(curves, "trained-loss", table, key="trained_loss", title=title, of_sentence=False)
 
 
 def badge(measured: Measurement) -> None:

@@ -3,11 +3,11 @@
 
 /** @import { Component } from "../../../components/streamlit" */
 
-import { element, focusedIn, goTo, restoreFocus, vector } from "../../../../core/drawing/dom.js";
+import { element, goTo, restoreFocus, vector } from "../../../../core/drawing/dom.js";
 import { scrolling } from "../../../../core/drawing/scrolling.js";
 import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr } from "../../../../core/drawing/texts.js";
-import { component, rootOf } from "../../../components/renderer.js";
+import { component } from "../../../components/renderer.js";
 
 const CHARACTER = 8.2; // pixels
 const ROW = 44;
@@ -25,9 +25,7 @@ const BOX = 24;
  * @typedef {{ nodes: TreeNode[], columns: number, rows: number, selected: number }} Data See `tree_payload`.
  */
 
-export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
-  const root = rootOf(parentElement);
-  const focused = focusedIn(root)?.dataset;
+export default component((/** @type {Component<Data>} */ { data, root, focused, setTriggerValue }) => {
   const scrolled = root.querySelector(".box")?.scrollLeft ?? 0;
   const box = element("div", "box");
   const [width, height] = [data.columns * CHARACTER + 8, data.rows * ROW + 14];

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from core.parsing.trees import Tree
-from viz_app.components.component import component_beside, draw
+from viz_app.components.component import component_beside, draw, sent_index
 from viz_app.views.models.parsing.figures import tree_nodes, width
 
 _component = component_beside(__file__)
@@ -31,20 +31,7 @@ def tree_payload(tree: Tree, selected: int, weights: Sequence[float]) -> dict[st
     }
 
 
-def clicked_node(value: object, tree: Tree) -> int | None:
-    """Return the node that the browser sent, or None if there is no such node."""
-    return (
-        value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(tree_nodes(tree)) else None
-    )
-
-
 def tree_drawing(tree: Tree, on_click: Callable[[int], None], *, selected: int, weights: Sequence[float]) -> None:
     """Draw the tree on the page, see `tree_payload`; `on_click` gets the clicked node before the page runs again."""
-    draw(
-        _component,
-        tree_payload(tree, selected, weights),
-        "tree",
-        "node",
-        lambda value: clicked_node(value, tree),
-        on_click,
-    )
+    payload = tree_payload(tree, selected, weights)
+    draw(_component, payload, "tree", "node", lambda value: sent_index(value, len(payload["nodes"])), on_click)

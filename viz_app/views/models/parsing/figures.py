@@ -16,22 +16,16 @@ LEAST = 2  # characters of a word, with the gap enough for its weight below
 
 @dataclass(frozen=True)
 class TreeNode:
-    """A constituent or a word, in the order of the tree's sequence.
-
-    Attributes:
-        x: Its middle, in characters from the left.
-        row: From the top; all words are in the last one.
-        parent: Index of its parent; None for the root.
-        opened, closed: Positions in the tree's sequence; the same for a word.
-        start, end: First word below it, and the word after the last.
-    """
+    """A constituent or a word, in the order of the tree's sequence."""
 
     label: str
-    x: float
-    row: int
-    parent: int | None
+    x: float  # its middle, in characters from the left
+    row: int  # from the top; all words are in the last one
+    parent: int | None  # index of its parent; None for the root
+    # opened and closed: positions in the tree's sequence; the same for a word
     opened: int
     closed: int
+    # start and end: first word below it, and the word after the last
     start: int
     end: int
     is_word: bool = False

@@ -13,10 +13,10 @@ from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parse, Parser
 from viz_app.components.attention_map import attention_map
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import MapCells
-from viz_app.controls.search_progress import stoppable
+from viz_app.controls.search_progress import stoppable_result
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import page_theme, setting_segments
-from viz_app.drawing.display_text import decimal, plain, sentence_case
+from viz_app.controls.widgets import page_theme, setting_menu, setting_segments, text_button
+from viz_app.drawing.display_text import decimal, plain
 from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr, tr_count, tr_values
 from viz_app.session import address, model_passes, readings
@@ -29,11 +29,7 @@ from viz_app.session.python_code import translator
 from viz_app.session.state import session_object
 from viz_app.views.models.parsing import parser_model
 from viz_app.views.models.parsing.constituency_tree import tree_drawing
-from viz_app.views.models.parsing.figures import (
-    TreeNode,
-    bracket_map,
-    tree_nodes,
-)
+from viz_app.views.models.parsing.figures import TreeNode, bracket_map, tree_nodes
 
 NODE = address.NODE  # the selected node
 MEAN = marked("Mean of all")
@@ -66,17 +62,9 @@ def parsed(text: str) -> tuple[Model, Parse] | None:
     if model.digest != current.digest:
         substitute(current, model)
         text = with_code(text, (), codes_of(current))
-    waiting = st.empty()
-    progress = stoppable(waiting, (model.digest, text), "parsing", tr("Parsing"))
-    if progress is None:
-        return None
-    try:
-        parse = model_passes.parse(model, text, parser, progress)
-    except ValueError as error:
-        waiting.error(sentence_case(str(error)))
-        return None
-    waiting.empty()
-    return model, parse
+    search = partial(model_passes.parse, model, text, parser)
+    parse = stoppable_result(st.empty(), (model.digest, text), "parsing", search, marked("Parsing"))
+    return None if parse is None else (model, parse)
 
 
 def substitute(current: Model, parser: Model) -> None:
@@ -88,13 +76,7 @@ def substitute(current: Model, parser: Model) -> None:
             parser=plain(parser.name),
         )
         st.caption(text, width="content")
-        st.button(
-            tr("Use it on all pages"),
-            on_click=session_object(OpenModels).add,
-            args=(parser,),
-            type="tertiary",
-            key="use_parser",
-        )
+        text_button(tr("Use it on all pages"), session_object(OpenModels).add, parser, key="use_parser")
 
 
 def selected_node(parse: Parse, nodes: list[TreeNode]) -> int:
@@ -121,26 +103,19 @@ def picture(model: Model, parse: Parse) -> None:
     with place:
         if view == TREE:
             weights = cross.weights.mean((0, 1)) if head is None else cross.weights.flatten(0, 1)[head]
-            tree_drawing(
-                parse.tree,
-                NODE.set,
-                selected=selected,
-                weights=weights.tolist(),
-            )
+            tree_drawing(parse.tree, NODE.set, selected=selected, weights=weights.tolist())
         else:
             show_table(parse.table())
         tree_files(model, parse, view == TREE)
     written = tr("the word {word}", word=node.label) if node.is_word else cross.symbol
     shown = cross if kind == "cross" else symbol_attention(explanation, parse.words, position, kind)
-    st.markdown(
-        tr(
-            "**Heads** when `{written}` was written, at position {position} of {count}",
-            written=written,
-            position=position + 1,
-            count=len(parse.token_ids),
-        ),
-        help=tr(HOW_TO_READ_MAP),
+    text = tr(
+        "**Heads** when `{written}` was written, at position {position} of {count}",
+        written=written,
+        position=position + 1,
+        count=len(parse.token_ids),
     )
+    st.markdown(text, help=tr(HOW_TO_READ_MAP))
     if view == TREE:
         heads_map(model, parse, position, shown)
     else:
@@ -150,16 +125,13 @@ def picture(model: Model, parse: Parse) -> None:
 
 def about_search(model: Model, parse: Parse) -> None:
     """Say how probable the tree is, and how it was found."""
-    st.markdown(
-        tr_count(
-            "**Tree**: {count} word, log-probability {value}",
-            "**Tree**: {count} words, log-probability {value}",
-            len(parse.words),
-            value=decimal(parse.log_prob, 2),
-        ),
-        help=tr(HOW_TO_READ),
-        width="content",
+    note = tr_count(
+        "**Tree**: {count} word, log-probability {value}",
+        "**Tree**: {count} words, log-probability {value}",
+        len(parse.words),
+        value=decimal(parse.log_prob, 2),
     )
+    st.markdown(note, help=tr(HOW_TO_READ), width="content")
     text = tr(
         "Parsed by {model}, beam {beam}, length penalty {penalty}",
         model=plain(model.name),
@@ -179,21 +151,15 @@ def bracket_boxes(node: TreeNode, cross: Sequence[AttentionMap]) -> tuple[str, D
         half = setting_segments(address.BRACKET_HALF, tr("Bracket"), disabled=node.is_word)
         kind = setting_segments(address.BRACKET_KIND, tr("Attention"), tr_values(KINDS))
         names = [MEAN, *(head_name(each.layer, head) for each in cross for head in range(each.num_heads))]
-        name = address.BRACKET_HEAD.draw(
-            st.selectbox, tr("Head that tints the words"), names, format_func=tr, width=180
-        )
+        name = setting_menu(address.BRACKET_HEAD, tr("Head that tints the words"), names, width=180)
     return half, kind, names.index(name) - 1 if name != MEAN else None
 
 
 def tree_files(model: Model, parse: Parse, is_drawn: bool) -> None:
     """Offer the tree as files."""
-    downloads(
-        "tree",
-        "tree" if is_drawn else None,
-        title=tr("Tree of \u201c{text}\u201d by {model}", text=parse.text, model=model.name),
-        of_sentence=False,
-        call=lambda: parse_call(model, parse).then("table"),
-    )
+    title = tr("Tree of \u201c{text}\u201d by {model}", text=parse.text, model=model.name)
+    table = parse_call(model, parse).then("table")
+    downloads("tree", "tree" if is_drawn else None, table, title=title, of_sentence=False)
     st.code(str(parse.tree), language=None, wrap_lines=True)
 
 
@@ -209,19 +175,15 @@ def heads_files(
     model: Model, parse: Parse, position: int, shown: SymbolAttention, written: str, is_drawn: bool
 ) -> None:
     """Offer the attention of all heads when a symbol was written as files."""
-    downloads(
-        "bracket",
-        "bracket_map" if is_drawn else None,
-        title=tr(
-            "{kind} attention when {written} was written: \u201c{text}\u201d, by {model}",
-            kind=tr(KINDS[shown.kind]),
-            written=written,
-            text=parse.text,
-            model=model.name,
-        ),
-        of_sentence=False,
-        call=lambda: symbol_call(model, parse, position, shown).then("table"),
+    title = tr(
+        "{kind} attention when {written} was written: \u201c{text}\u201d, by {model}",
+        kind=tr(KINDS[shown.kind]),
+        written=written,
+        text=parse.text,
+        model=model.name,
     )
+    table = symbol_call(model, parse, position, shown).then("table")
+    downloads("bracket", "bracket_map" if is_drawn else None, table, title=title, of_sentence=False)
 
 
 def bracket_cell(shown: SymbolAttention, position: int, row: int, column: int) -> tuple[Head, range, range]:

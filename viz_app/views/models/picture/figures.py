@@ -28,17 +28,11 @@ SCALE = 3  # pixels of the page to one of the picture
 
 @dataclass(frozen=True)
 class CharacterAttention:
-    """Attention of one head, or the mean of all, when a character was written.
+    """Attention of one head, or the mean of all, when a character was written."""
 
-    Attributes:
-        character: as text, `</s>` for the end.
-        probability: of the character given those before it.
-        weights: [rows, columns] of the patches; they sum to 1.
-    """
-
-    character: str
-    probability: float
-    weights: NDArray[np.float32]
+    character: str  # as text, `</s>` for the end
+    probability: float  # of the character given those before it
+    weights: NDArray[np.float32]  # [rows, columns] of the patches; they sum to 1
 
 
 def character_attention(explanation: Explanation, rows: int, layer: int, head: int) -> list[CharacterAttention]:

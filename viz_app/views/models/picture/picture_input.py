@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.analysis.recorded_call import Call
 from core.images.rendering import CHARACTERS, FONTS, HELD_OUT_FONTS, MAX_TEXT, Style, render
-from viz_app.controls.widgets import setting_segments
+from viz_app.controls.widgets import setting_menu, setting_segments
 from viz_app.language import marked, tr
 from viz_app.session import address, python_code
 
@@ -28,19 +28,12 @@ dark on light or light on dark. It stays on this machine, and is not part of the
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture to read.
+    """A picture to read."""
 
-    Attributes:
-        image: ink, as `core.images.picture.line_image` makes it.
-        title: of the picture.
-        text: that it shows; None if that is not known.
-        call: makes it again for a reader.
-    """
-
-    image: "Pixels"
-    title: str
-    text: str | None
-    call: "Callable[[Call], Call]"
+    image: "Pixels"  # ink, as `core.images.picture.line_image` makes it
+    title: str  # of the picture
+    text: str | None  # that it shows; None if that is not known
+    call: "Callable[[Call], Call]"  # makes it again for a reader
 
 
 def source_box() -> str:
@@ -69,7 +62,7 @@ def _drawn(reader: "LineReader") -> Picture | None:
                 characters=CHARACTERS.strip(),
             ),
         )
-        font = address.PICTURE_FONT.draw(st.selectbox, tr("Font"), FONTS, format_func=_font_name, width=230)
+        font = setting_menu(address.PICTURE_FONT, tr("Font"), {each: _font_name(each) for each in FONTS}, width=230)
         size = address.PICTURE_SIZE.draw(st.slider, tr("Size"), 12, 19, width=120, help=tr("Pixels per em"))
         noise = address.PICTURE_NOISE.draw(st.slider, tr("Noise"), 0, 30, width=120, help=tr("Per cent"))
     if not text.strip():

@@ -9,7 +9,7 @@ from core.images.line_reader import BEAM_SIZE, LENGTH_PENALTY, attention_table
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import NO_HEAD, map_with_products
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import page_theme, setting_segments
+from viz_app.controls.widgets import page_theme, setting_menu, setting_segments
 from viz_app.drawing.display_text import decimal, plain, sentence_case
 from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr
@@ -18,12 +18,7 @@ from viz_app.session.map_pass import Cell, MapPass, by_layer, replayed
 from viz_app.session.models import Model, ModelError
 from viz_app.session.python_code import translator
 from viz_app.views.models.picture import reader_model
-from viz_app.views.models.picture.figures import (
-    character_attention,
-    characters_html,
-    head_map,
-    named_maps,
-)
+from viz_app.views.models.picture.figures import character_attention, characters_html, head_map, named_maps
 from viz_app.views.models.picture.picture_input import Picture, picture_input, source_box
 from viz_app.views.models.picture.reader_model import reader_for
 
@@ -69,7 +64,7 @@ def attention(
     heads = {head_name(each.layer, head): (each.layer, head) for each in maps for head in range(each.num_heads)}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="picture_view_options"):
         view = setting_segments(address.PICTURE_VIEW, tr("View"))
-        name = address.PICTURE_HEAD.draw(st.selectbox, tr("Head"), [MEAN, *heads], format_func=tr, width=180)
+        name = setting_menu(address.PICTURE_HEAD, tr("Head"), [MEAN, *heads], width=180)
     place, title = heads.get(name, (-1, -1)), tr(name)
     characters = character_attention(explanation, reader.rows, *place)
     drawn, head = head_map(explanation, *place)
@@ -82,16 +77,15 @@ def attention(
         alt = tr("The picture for each character, tinted by the attention of {head}", head=title)
         with st.container(key="picture-characters"):
             st.html(characters_html(picture.image, characters, reader.patch_size, theme, alt))
-    downloads(
-        "picture-attention",
-        {MAP: "picture_map", TABLE: None}.get(view, "picture-characters"),
-        title=tr(
-            "Cross-attention, {head}: {picture} read as \u201c{text}\u201d",
-            head=title, picture=picture.title, text=explanation.target,
-        ),
-        of_sentence=False,
-        call=lambda: Call("table", attention_table, (recorded_explanation(model, reader, picture, explanation),)),
-    )  # fmt: skip
+    title = tr(
+        "Cross-attention, {head}: {picture} read as \u201c{text}\u201d",
+        head=title,
+        picture=picture.title,
+        text=explanation.target,
+    )
+    table = Call("table", attention_table, (recorded_explanation(model, reader, picture, explanation),))
+    drawing = {MAP: "picture_map", TABLE: None}.get(view, "picture-characters")
+    downloads("picture-attention", drawing, table, title=title, of_sentence=False)
 
 
 def picture_pass(

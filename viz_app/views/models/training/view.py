@@ -23,15 +23,14 @@ from core.model.preset_configs import PRESETS
 from viz_app.components.picture import picture
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import setting_segments
+from viz_app.controls.widgets import setting_menu, setting_segments, way_to
 from viz_app.drawing.display_text import plain, shortened
 from viz_app.language import localized, marked, tr
-from viz_app.page_list import script_of
 from viz_app.session import address, model_paths, python_code, readings
 from viz_app.session.fields import part
 from viz_app.session.models import ModelError
 from viz_app.views.models.path_box import link_note, path_box
-from viz_app.views.models.training import run_facts, run_records
+from viz_app.views.models.training import run_records
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -59,10 +58,7 @@ HOW_TO_READ = {
         what it learns when, but do not measure it."""),
     CARD: marked("Written by `python -m train card` from the metadata of the checkpoint."),
 }
-SLIDE_TITLES = {
-    "training": marked("Curves of a training run"),
-    "schedule": marked("Learning rate"),
-}
+SLIDE_TITLES = {"training": marked("Curves of a training run"), "schedule": marked("Learning rate")}
 FOLDER = address.RUN_FOLDER  # the name of an offered folder
 UPDATE_SECONDS = 3  # seconds between two updates of a run in progress
 
@@ -78,14 +74,14 @@ def page() -> None:
             tr("the shipped checkpoint's run"),
             tr("A folder on this machine, as given to `python -m train fit --run`."),
         )
-        st.page_link(script_of("table_3"), label=tr("Table 3"), icon=":material/arrow_forward:", width="content")
+        way_to("table_3", tr("Table 3"))
     link_note(FOLDER)
     try:
         place = model_paths.openable_path(selected) if selected else None
         folder = run_box(place)
         in_progress = folder is not None and run_records.run_in(folder).is_in_progress
         part(show_run, run_every=UPDATE_SECONDS if in_progress else None)(view, folder, in_progress)
-    except (ModelError, run_facts.RunRecordError) as error:
+    except (ModelError, run_records.RunRecordError) as error:
         st.error(plain(str(error)))
 
 
@@ -101,7 +97,7 @@ def run_box(place: Path | None) -> Path | None:
         return found[0] if found else place
     names = {path.name: path for path in found}
     if not is_typed():
-        return names[address.RUN.draw(st.selectbox, tr("Run"), list(names), width=320)]
+        return names[setting_menu(address.RUN, tr("Run"), list(names), width=320)]
     return names[st.selectbox(tr("Run"), list(names), key=address.RUN.key, width=320)]
 
 
@@ -132,7 +128,7 @@ def show_run(view: str, folder: Path | None, in_progress: bool) -> None:
                 run=run.name,
             )
             st.caption(plain(note))
-        if view != CARD and (note := run_facts.start_note(facts_of(run), run.step)):
+        if view != CARD and (note := run_records.start_note(facts_of(run), run.step)):
             st.caption(plain(note))
         if view == CURVES:
             curves(run)
@@ -142,7 +138,7 @@ def show_run(view: str, folder: Path | None, in_progress: bool) -> None:
             samples(run)
         else:
             card(run)
-    except run_facts.RunRecordError as error:
+    except run_records.RunRecordError as error:
         st.error(plain(str(error)))
 
 
@@ -162,7 +158,7 @@ def facts_of(run: run_records.Run) -> dict[str, Any]:
     """Return the settings of a run; those of the shipped run are in the metadata of its checkpoint."""
     model = readings.model()
     is_of_run = model.explanation is None and model.name == run.name
-    return run.facts or run_facts.checked_facts(model.translator.training if is_of_run else {}, model.name)
+    return run.facts or run_records.checked_facts(model.translator.training if is_of_run else {}, model.name)
 
 
 def has_log(run: run_records.Run) -> bool:
@@ -190,12 +186,7 @@ def curves(run: run_records.Run) -> None:
     if not measures:
         st.info(tr("The log has no numbers yet."))
         return
-    names = {
-        "nll": tr("Loss"),
-        "perplexity": tr("Perplexity"),
-        "tokens_per_second": tr("Speed"),
-        "rate": tr("Rate"),
-    }
+    names = {"nll": tr("Loss"), "perplexity": tr("Perplexity"), "tokens_per_second": tr("Speed"), "rate": tr("Rate")}
     options = {measure: names[measure] for measure in measures}
     measure = setting_segments(address.TRAINING_MEASURE, tr("Measure"), options, hide_label=True)
     picture(log_curves(run.lines, measure), f"curves_{measure}")
@@ -205,7 +196,7 @@ def curves(run: run_records.Run) -> None:
 def rate(run: run_records.Run) -> None:
     """Draw the learning rate schedule, with sliders for its parameters."""
     facts = facts_of(run)
-    recipe, lines = facts.get("recipe", {}), run_facts.last_run(facts, run.lines)
+    recipe, lines = facts.get("recipe", {}), run_records.last_run(facts, run.lines)
     model = readings.model()
     shown = PRESETS["base"] if model.explanation is not None else model.translator.model.config
     d_model: int = facts.get("config", {}).get("d_model", shown.d_model)
@@ -253,13 +244,13 @@ def samples(run: run_records.Run) -> None:
     if not sentences:
         st.info(tr("There are no samples yet; the first validation writes some."))
         return
-    sentence = address.SAMPLE.draw(st.selectbox, tr("Sentence"), sentences)
+    sentence = setting_menu(address.SAMPLE, tr("Sentence"), sentences)
     mine = [line for line in lines if line["source"] == sentence]
     st.caption(tr("Reference: {text}", text=plain(mine[-1]["reference"])))
     rows = [(localized(line["step"], ","), plain(line["translation"])) for line in mine]
     st.table(pd.DataFrame(rows, columns=[tr("Step"), tr("Translation")]), hide_index=True, border="horizontal")
     frame = Call("frame", pd.DataFrame, (Call("samples", of_kind, (log_call(run), "sample")),))
-    downloads("samples", call=lambda: frame.then("drop", columns="kind"))
+    downloads("samples", call=frame.then("drop", columns="kind"))
 
 
 def log_call(run: run_records.Run) -> Call:
@@ -281,13 +272,7 @@ def with_table(chart: str, call: Call, name: str) -> None:
     table: Columns = call.run()
     with st.expander(tr("Numbers")):
         show_table(table, height=420)
-    downloads(
-        name,
-        chart,
-        title=tr(SLIDE_TITLES[name]),
-        of_sentence=False,
-        call=lambda: call.returning(table),
-    )
+    downloads(name, chart, call.returning(table), title=tr(SLIDE_TITLES[name]), of_sentence=False)
 
 
 page()

@@ -18,8 +18,7 @@ from core.lab.training import checkpoint_of
 from core.lab.variants import Settings
 from viz_app.language import RefusedError, marked
 from viz_app.session import address, readings, uploads
-from viz_app.session.job_slot import JobSlot
-from viz_app.session.jobs import Job
+from viz_app.session.jobs import Job, JobSlot
 from viz_app.session.open_models import OpenModels
 from viz_app.session.python_code import given_text
 from viz_app.session.state import lead_to, session_object

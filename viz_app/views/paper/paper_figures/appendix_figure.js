@@ -9,7 +9,7 @@ import { element, group, headNames, spelled, vector } from "../../../../core/dra
 import { dotsNote, SMALL_WEIGHT, weightLine } from "../../../../core/drawing/line_style.js";
 import { scrolling } from "../../../../core/drawing/scrolling.js";
 import { decodedHead, decodedWeights, lineWeights } from "../../../../core/drawing/weights.js";
-import { component, rootOf } from "../../../components/renderer.js";
+import { component } from "../../../components/renderer.js";
 
 const GAP = 200; // pixels between the two rows
 const SPREAD = 13.5; // pixels that the lines of different heads take at a word
@@ -22,12 +22,12 @@ const FEW_HEADS = 4; // spread as so many
  * @typedef {{ name: string, minWeight: number, panels: Panel[] }} Data See `appendix_payload`.
  */
 
-export default component((/** @type {Component<Data>} */ { data, parentElement }) => {
+export default component((/** @type {Component<Data>} */ { data, root }) => {
   const figure = group("figure", data.name);
   const panels = data.panels.map((panel) => panelNode(panel, data.minWeight));
   figure.append(...panels.map(({ node }) => node));
   scrolling(figure);
-  rootOf(parentElement).replaceChildren(figure);
+  root.replaceChildren(figure);
   const observer = new ResizeObserver(() => {
     figure.classList.remove("upright");
     figure.classList.toggle("upright", figure.scrollWidth > figure.clientWidth);

@@ -13,8 +13,6 @@ from core.analysis.weight_tables import LinePanel
 from core.capture import AttentionMap
 from core.results import Explanation
 from viz_app.language import marked
-from viz_app.session.model_passes import explanation
-from viz_app.session.models import Model
 
 LAYER = 5  # of the paper's 6, counted from 1
 PAPER_LAYERS = 6
@@ -32,20 +30,13 @@ LAW_SENTENCE = (
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """One of the paper's figures.
-
-    Attributes:
-        word: the word whose lines are drawn; None: all words.
-        towards: the words that these lines lead to in the paper.
-        num_heads: number of heads shown; None: all of the layer.
-        about: the content of the figure in the paper.
-    """
+    """One of the paper's figures."""
 
     sentence: str
-    word: str | None
-    towards: tuple[str, ...]
-    num_heads: int | None
-    about: str
+    word: str | None  # the word whose lines are drawn; None: all words
+    towards: tuple[str, ...]  # the words that these lines lead to in the paper
+    num_heads: int | None  # number of heads shown; None: all of the layer
+    about: str  # the content of the figure in the paper
 
 
 FIGURES: dict[str, PaperFigure] = {
@@ -79,15 +70,6 @@ FIGURES: dict[str, PaperFigure] = {
 }
 
 
-def encoder_maps(model: Model, sentence: str) -> Sequence[AttentionMap]:
-    """Return the encoder's attention to a sentence, without translating it, as the figures need no more.
-
-    Raises:
-        ValueError: the sentence is empty or too long.
-    """
-    return explanation(model, sentence, "").maps["encoder_self"]
-
-
 def nearest_layer(num_layers: int) -> int:
     """Return the layer that stands for the paper's, counted from 0: the same, or the last of a smaller model."""
     return min(LAYER, num_layers) - 1
@@ -95,14 +77,10 @@ def nearest_layer(num_layers: int) -> int:
 
 @dataclass(frozen=True)
 class Linking:
-    """Weight of the lines from one word to others, in every head of the encoder.
+    """Weight of the lines from one word to others, in every head of the encoder."""
 
-    Attributes:
-        weights: [layers, heads]
-        keys: positions of the other words: those that the figure is about, or the one that the best head attends to.
-    """
-
-    weights: Tensor
+    weights: Tensor  # [layers, heads]
+    # positions of the other words: those that the figure is about, or the one that the best head attends to
     keys: tuple[int, ...]
 
     def best(self, layer: int | None = None) -> Head:

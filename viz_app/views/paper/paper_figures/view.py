@@ -18,13 +18,14 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.pair_answer import pair_answer
 from viz_app.controls.tables import show_table
 from viz_app.controls.toolbar import token_boxes
-from viz_app.controls.widgets import page_theme, setting_segments
+from viz_app.controls.widgets import page_theme, setting_menu, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.language import joined, localized, marked, tr, tr_lower
 from viz_app.session import address, chosen_heads, python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.fields import part
+from viz_app.session.model_passes import explanation
 from viz_app.session.readings import Reading, TokenView
 from viz_app.session.selected_pair import linking_heads, selected_pair
 from viz_app.session.state import refusals_shown, session_object
@@ -126,20 +127,15 @@ def page() -> None:
     downloads(
         name,
         KEY if view == PICTURE else None,
+        lambda: panels_call(panels, maps),
         title=figure_title(figure, panels),
         of_sentence=figure == SELECTION,
-        call=lambda: panels_call(panels, maps),
     )
     if figure != SELECTION:
-        figure_caption(figure, note)
-
-
-def figure_caption(figure: str, note: str) -> None:
-    """Say what a figure of the paper is about, below it as in the paper, and which layer it shows."""
-    text = tr("**{name}**: {text}.", name=figure_name(figure), text=tr(FIGURES[figure].about))
-    st.markdown(text, help=tr(HOW_TO_READ))
-    if note:
-        st.caption(note)
+        text = tr("**{name}**: {text}.", name=figure_name(figure), text=tr(FIGURES[figure].about))
+        st.markdown(text, help=tr(HOW_TO_READ))
+        if note:
+            st.caption(note)
 
 
 def layer_note(linking: Linking | None, attention: AttentionMap, query: int | None, layers: int) -> str:
@@ -193,11 +189,7 @@ def figure_title(figure: str, panels: Sequence[LinePanel]) -> str:
 def panels_call(panels: Sequence[LinePanel], maps: Call) -> Call:
     """Return the call of the table of some panels, each of one of the maps."""
     drawn = [
-        Call(
-            "panel",
-            LinePanel,
-            (Call("attention", layer_map, (maps, each.attention.layer)), each.heads, each.queries),
-        )
+        Call("panel", LinePanel, (Call("attention", layer_map, (maps, each.attention.layer)), each.heads, each.queries))
         for each in panels
     ]
     return Call("table", appendix_table, (drawn,))
@@ -220,7 +212,7 @@ def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, 
         pair_answer(answer.reading, answer.found)
     else:
         answer = None
-    maps = figure_heads.encoder_maps(model, sentence or "")
+    maps = explanation(model, sentence or "", "").maps["encoder_self"]  # without a translation: figures need none
     shown = [tokens.apply(each) for each in maps]
     row = None if answer is None else answer.row(tokens)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -233,7 +225,7 @@ def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, 
         if answer is None:
             address.PAPER_LAYER.preset_for((figure, sentence, query, model.digest), lambda: layers[nearest])
         with place:
-            layer = layers.index(address.PAPER_LAYER.draw(st.selectbox, tr("Encoder layer"), layers, width=130))
+            layer = layers.index(setting_menu(address.PAPER_LAYER, tr("Encoder layer"), layers, width=130))
         attention = shown[layer]
         linking = () if answer is None or query != row else answer.heads(layer)
         heads = heads_box(attention, query, about.num_heads, number, (sentence, layer, query, model.digest), linking)
@@ -252,12 +244,10 @@ def word_box(attention: AttentionMap, default: str, number: str, row: int | None
     """
     texts = [readable(token) for token in attention.query_tokens]
     names = [text if text not in texts[:place] else f"{text} ({place + 1})" for place, text in enumerate(texts)]
-    first = names.index(default) if default in names else 0
+    first, setting = default if default in names else names[0], address.PAPER_WORDS[number]
     if row is not None:
-        address.PAPER_WORDS[number].set(names[row])
-    return names.index(
-        address.PAPER_WORDS[number].draw(st.selectbox, tr("Lines from"), names, default=names[first], width=170)
-    )
+        setting.set(names[row])
+    return names.index(setting_menu(setting, tr("Lines from"), names, first, width=170))
 
 
 def heads_box(

@@ -10,11 +10,11 @@ from core.analysis.recorded_call import Call
 from core.analysis.score_decomposition import ScorePart, ScoreParts, SelfAttentionKind, score_parts
 from core.capture import AttentionMap
 from viz_app.components.attention_map import attention_map
-from viz_app.components.highlight import NO_HIGHLIGHT, Highlight
+from viz_app.components.word_links import NO_HIGHLIGHT, Highlight
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import MapCells, head_cells
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import setting_segments
+from viz_app.controls.widgets import setting_menu, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import sentence_case
 from viz_app.drawing.theme import Theme, head_name
@@ -72,7 +72,7 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
         kind = setting_segments(address.SCORE_KIND, tr("Layer"), tr_values(KINDS))
         heads = reading.explain().maps[kind][0].num_heads
         names = [head_name(0, head) for head in range(heads)]
-        head = names.index(address.SCORE_HEAD.draw(st.selectbox, tr("Head"), names, width=110))
+        head = names.index(setting_menu(address.SCORE_HEAD, tr("Head"), names, width=110))
         as_table = table_box()
     try:
         recorded = parts_call(reading, kind)
@@ -93,12 +93,9 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
             heads=heads,
         )
     )
-    downloads(
-        f"scores-{kind}-layer0-head{head}",
-        None if as_table else "score-parts",
-        title=tr("Scores of the first layer, {kind}, {head}", kind=tr_lower(KINDS[kind]), head=head_name(0, head)),
-        call=lambda: recorded.then("table", head),
-    )
+    title = tr("Scores of the first layer, {kind}, {head}", kind=tr_lower(KINDS[kind]), head=head_name(0, head))
+    table = recorded.then("table", head)
+    downloads(f"scores-{kind}-layer0-head{head}", None if as_table else "score-parts", table, title=title)
 
 
 def table_box() -> bool:

@@ -150,13 +150,13 @@ def encodings() -> None:
     downloads(
         f"positions-{view.lower()}",
         None if as_table else f"positions_{view}",
+        picture.call,
         title=tr(
             "Positional encoding: {text} ({model})",
             text=tr(TEXTS[view]).rstrip(".\u3002").replace("*", ""),
             model=readings.model().name,
         ),
         of_sentence=False,
-        call=lambda: picture.call,
     )
 
 
@@ -285,9 +285,7 @@ def learned_against_sinusoidal() -> PositionsPicture:
         sinusoidal=(width() / 2) ** 0.5,
     )
     return PositionsPicture(
-        positions.by_distance(learned),
-        Call("table", distance_columns, (recorded.returning(learned),)),
-        note,
+        positions.by_distance(learned), Call("table", distance_columns, (recorded.returning(learned),)), note
     )
 
 

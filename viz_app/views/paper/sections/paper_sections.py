@@ -9,26 +9,17 @@ from viz_app.language import ENGLISH, language, marked
 
 @dataclass(frozen=True)
 class PaperSection:
-    """A section of "Attention Is All You Need".
-
-    Attributes:
-        about: summary of the section, in one sentence.
-        code: the functions and classes that do what it says, by their full names.
-        sentence: to try; "" for a view without a sentence.
-        see: what to look for in the view.
-        page: address of the view.
-        link: label of the link.
-        settings: of the view, as in its address.
-    """
+    """A section of "Attention Is All You Need"."""
 
     number: str
     title: str
-    about: str
-    code: tuple[str, ...]
-    see: str
-    page: str
-    link: str
-    sentence: str = ""
+    about: str  # summary of the section, in one sentence
+    code: tuple[str, ...]  # the functions and classes that do what it says, by their full names
+    see: str  # what to look for in the view
+    page: str  # address of the view
+    link: str  # label of the link
+    sentence: str = ""  # to try; "" for a view without a sentence
+    # of the view, as in its address
     settings: dict[str, str | list[str]] = field(default_factory=dict[str, "str | list[str]"])
 
     @property

@@ -21,8 +21,7 @@ from viz_app.language import marked, tr, tr_values, translated
 from viz_app.session import address
 from viz_app.session.fields import page_address
 from viz_app.views.paper.table1 import layer_costs
-from viz_app.views.paper.table1.layer_costs import DS, KS, NS, RS
-from viz_app.views.paper.table1.layer_table import table_1
+from viz_app.views.paper.table1.layer_costs import DS, KS, NS, RS, table_1
 
 HEIGHT = 430  # pixels of a table
 TIME, OPERATIONS, MEMORY, SEQUENTIAL, PATH = address.WHY_VIEW.codec.values
@@ -107,10 +106,10 @@ def page() -> None:
     downloads(
         f"layers-{view.lower().replace(' ', '-')}",
         None if as_table else f"why_{view}",
-        None if is_shipped else lambda: columns,
+        (lambda: table) if is_shipped else None,
         title=tr("Layers of Table 1: {text}", text=tr(TEXTS[view]).rstrip(".\u3002")),
+        table=None if is_shipped else lambda: columns,
         of_sentence=False,
-        call=(lambda: table) if is_shipped else None,
     )
 
 

@@ -45,7 +45,7 @@ def page() -> None:
         "signature": tr("Signature"),
     }
     show_table(found, height="content", columns=columns)
-    downloads("table-2", of_sentence=False, call=lambda: Call("table", training_costs).returning(found))
+    downloads("table-2", call=lambda: Call("table", training_costs).returning(found))
 
 
 page()

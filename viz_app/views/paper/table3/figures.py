@@ -9,8 +9,8 @@ from typing import Any
 import plotly.graph_objects as go
 
 from core.analysis.model_variations import BASE, TABLE_3, Line, paper_difference
-from viz_app.drawing.plotly_chart import bare_axis, empty_figure, escaped, with_layout
-from viz_app.drawing.theme import SMALL, Theme
+from viz_app.drawing.plotly_chart import empty_figure, escaped, legend_above, number_axis, with_layout
+from viz_app.drawing.theme import Theme
 from viz_app.language import localized, marked, tr
 
 STEPS = marked("steps")
@@ -107,16 +107,14 @@ def difference_dots(table: Sequence[Line], score: str, theme: Theme) -> go.Figur
         }
         differences = {line["row"]: line[f"{score}_vs_base"] for line in lines}
         _dots(figure, experiment, differences, MARKS[index % len(MARKS)], theme, index + 1, bars)
-    font = {"size": SMALL, "color": theme.faint}
-    axis = {"tickfont": {**font, "family": theme.monospace_font}, "showgrid": True, "gridcolor": theme.hairline}
-    title = {"text": tr("{measure}, difference to base", measure=tr(SCORE_NAMES[score])), "font": font, "standoff": 6}
+    grid, order = {"showgrid": True, "gridcolor": theme.hairline}, {"categoryorder": "array", "categoryarray": names}
+    title = tr("{measure}, difference to base", measure=tr(SCORE_NAMES[score]))
     with_layout(
         figure,
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": SMALL}},
+        **legend_above(),
         hovermode="closest",
-        xaxis=bare_axis(title=title, **axis),
-        yaxis=bare_axis(categoryorder="array", categoryarray=names, range=[len(names) - 0.5, -0.5], **axis),
+        xaxis=number_axis(theme, title, **grid),
+        yaxis=number_axis(theme, "", range=[len(names) - 0.5, -0.5], **order, **grid),
     )
     return figure.add_vline(x=0, line={"color": theme.faint, "width": 1})
 

@@ -37,7 +37,7 @@ def page() -> None:
         st.html(table_html(found))
     else:
         show_chart(difference_dots(found, score, theme), chart, title)
-    downloads("table-3", chart if score else None, title=title, of_sentence=False, call=lambda: Call("table", table_3))
+    downloads("table-3", chart if score else None, lambda: Call("table", table_3), title=title, of_sentence=False)
 
 
 def summary(found: list[Line]) -> str:

@@ -1,8 +1,8 @@
 """Steps of a token as views: a formula, a sentence, and blocks of numbers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,44 +16,28 @@ Scale = Literal["signed", "positive", "share"]  # of a bar: to both sides of 0, 
 VISIBLE = 0.4  # value of a cell of the mask, for a calm colour
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class NumberColumn:
-    """A number beside each row, with a bar.
+    """A number beside each row, with a bar."""
 
-    Attributes:
-        title: Above it; a text that `tr` translates where it is shown.
-        scale: Of its bar.
-        digits: After the point.
-    """
-
-    title: str
-    scale: Scale = "signed"
-    digits: int = 3
+    title: str  # above it; a text that `tr` translates where it is shown
+    scale: Scale = "signed"  # of its bar
+    digits: int = 3  # after the point
 
 
 @dataclass(frozen=True, kw_only=True)
 class VectorRow:
-    """A vector with its name.
+    """A vector with its name."""
 
-    Attributes:
-        label: A token, or a name.
-        is_token: Whether it is a token.
-        values: [n] drawn as cells or bars; NaN where something is hidden. Empty for none.
-        numbers: One for each column of the block; None where the mask hides it.
-        note: At the end.
-        is_marked: Whether it has a frame.
-        as_bars: Whether the values are bars instead of cells.
-        limit: Largest absolute value of the scale; None: that of the block.
-    """
-
-    label: str
-    is_token: bool = False
+    label: str  # A token, or a name
+    is_token: bool = False  # whether it is a token
+    # [n] drawn as cells or bars; NaN where something is hidden. Empty for none
     values: Vector = field(default_factory=lambda: np.empty(0))
-    numbers: Sequence[float | None] = ()
-    note: str = ""
-    is_marked: bool = False
-    as_bars: bool = False
-    limit: float | None = None
+    numbers: Sequence[float | None] = ()  # one for each column of the block; None where the mask hides it
+    note: str = ""  # at the end
+    is_marked: bool = False  # whether it has a frame
+    as_bars: bool = False  # whether the values are bars instead of cells
+    limit: float | None = None  # largest absolute value of the scale; None: that of the block
 
 
 def token_rows(
@@ -66,23 +50,15 @@ def token_rows(
     ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Block:
-    """Vectors below each other, on one scale.
+    """Vectors below each other, on one scale."""
 
-    Attributes:
-        title: Above them.
-        rows: From top to bottom.
-        width: Cells of a line; a longer vector goes on in the next line.
-        columns: Of numbers beside the rows.
-        names: Of the cells; by default they are counted from 1.
-    """
-
-    title: str
-    rows: Sequence[VectorRow]
-    width: int = 32
-    columns: Sequence[NumberColumn] = ()
-    names: Sequence[str] = ()
+    title: str  # above them
+    rows: Sequence[VectorRow]  # from top to bottom
+    width: int = 32  # cells of a line; a longer vector goes on in the next line
+    columns: Sequence[NumberColumn] = ()  # of numbers beside the rows
+    names: Sequence[str] = ()  # of the cells; by default they are counted from 1
 
     @property
     def limit(self) -> float:
@@ -110,45 +86,46 @@ def mask_block(queries: Sequence[str], keys: Sequence[str], visible: Tensor, mar
         for row, (token, seen) in enumerate(zip(queries, visible.numpy(), strict=True))
     ]
     title = tr("rows may attend to the coloured columns")
-    return Block(title=title, rows=rows, width=len(keys), names=[readable(key) for key in keys])
+    return Block(title, rows, width=len(keys), names=[readable(key) for key in keys])
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepView:
-    """One step.
+    """One step."""
 
-    Attributes:
-        name: In the address, such as `cross-scores`.
-        group: Sub-layer that it belongs to.
-        title: Of the step.
-        section: Of the paper.
-        figure: Of the paper, and which part of it; "" if it draws no such step.
-        formula: In the paper's symbols, as `math_tree` reads it.
-        numbers: The same with numbers in their place, a line each.
-        text: Description of the step, in a sentence.
-        facts: Single numbers by name.
-        blocks: Vectors; rows of the last one can be picked if there are details.
-        details: For each row of the last block, the numbers behind it.
-        picked: The row picked first.
-        aside: A paragraph and its formula, below the blocks.
-        part, quantities: Of the table of these numbers, see `TokenPath.table`.
-    """
+    name: str  # in the address, such as `cross-scores`
+    group: str  # sub-layer that it belongs to
+    title: str  # of the step
+    section: str  # of the paper
+    formula: str  # in the paper's symbols, as `math_tree` reads it
+    text: str  # description of the step, in a sentence
+    # part and quantities: of the table of these numbers, see `TokenPath.table`
+    part: str
+    quantities: tuple[str, ...] = ()
+    numbers: Sequence[str] = ()  # the same with numbers in their place, a line each
+    facts: Sequence[tuple[str, str]] = ()  # single numbers by name
+    blocks: Sequence[Block] = ()  # vectors; rows of the last one can be picked if there are details
+    details: Sequence[Block] = ()  # for each row of the last block, the numbers behind it
+    picked: int = 0  # the row picked first
+    figure: str = ""  # of the paper, and which part of it; "" if it draws no such step
+    aside: tuple[str, str] | None = None  # A paragraph and its formula, below the blocks
 
-    name: str
+
+class StepHeading(NamedTuple):
+    """What a step has whatever its numbers are: attributes of `StepView`, in English."""
+
     group: str
     title: str
     section: str
-    formula: str
-    text: str
     part: str
     quantities: tuple[str, ...] = ()
-    numbers: Sequence[str] = ()
-    facts: Sequence[tuple[str, str]] = ()
-    blocks: Sequence[Block] = ()
-    details: Sequence[Block] = ()
-    picked: int = 0
-    figure: str = ""
-    aside: tuple[str, str] | None = None
+
+
+def step_view(headings: Mapping[str, StepHeading], name: str, **options: Any) -> StepView:
+    """Return a step with the heading of its name, and other attributes of `StepView`."""
+    at = headings[name]
+    told: dict[str, Any] = {**at._asdict(), "group": tr(at.group), "title": tr(at.title), **options}
+    return StepView(name=name, **told)
 
 
 def step_named(views: Sequence[StepView], name: str) -> StepView:

@@ -5,7 +5,6 @@ import streamlit as st
 from core.analysis.token_path.steps import TokenPath
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
-from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.language import marked, tr
 from viz_app.session.readings import Reading, reading_part
@@ -37,7 +36,7 @@ ABOUT_BADGE = marked(
 @reading_part
 def page(reading: Reading) -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
-    place, theme = session_object(StepPlace), page_theme()
+    place = session_object(StepPlace)
     place.restore()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         recorded = walked_token.path_call(reading, *walked_token.place_boxes(reading))
@@ -48,19 +47,16 @@ def page(reading: Reading) -> None:
     views = step_list(path, piece, walked_token.search_tree(reading), target)
     view = step_named(views, place.step)
     place.write(view is views[0])
-    step_walk(views, tr("Steps of one token"), about, place.requested, place.request, theme, place.keep)
+    step_walk(views, tr("Steps of one token"), about, place)
     check_badge(
         tr("numbers equal the model's"),
         True,  # others are refused
         tr(ABOUT_BADGE),
         tr("{count} vectors compared, largest difference {gap:.1g}", count=len(path.differences), gap=path.gap),
     )
-    downloads(
-        f"step-{view.name}",
-        "step_walk",
-        title=f"{view.title}, {about}",
-        call=lambda: recorded.then("table", view.part, view.quantities),
-    )
+    title = f"{view.title}, {about}"
+    table = recorded.then("table", view.part, view.quantities)
+    downloads(f"step-{view.name}", "step_walk", table, title=title)
 
 
 page()

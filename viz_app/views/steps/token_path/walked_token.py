@@ -1,7 +1,5 @@
 """The token that the page Step by step follows: widgets, and the cached numbers."""
 
-import streamlit as st
-
 from core.analysis.beam_tree import BeamTree
 from core.analysis.recorded_call import Call
 from core.analysis.token_path.steps import Stack, TokenPath
@@ -10,7 +8,7 @@ from core.analysis.tokens.words import readable
 from core.analysis.word_scores.least_probable import least_probable_source_token, least_probable_token
 from core.drawing.drawing_data import FED_ARROW
 from core.trace import STACK_NAMES
-from viz_app.controls.widgets import setting_segments
+from viz_app.controls.widgets import setting_menu, setting_segments
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import python_code, readings
 from viz_app.session.chosen_heads import shown_heads
@@ -104,4 +102,4 @@ def _presets(about: Reading) -> int | None:
 
 def _box(label: str, widget: Field[str], names: list[str], width: int) -> int:
     """Select one of several names."""
-    return names.index(widget.draw(st.selectbox, label, names, width=width))
+    return names.index(setting_menu(widget, label, names, width=width))

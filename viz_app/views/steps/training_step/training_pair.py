@@ -3,11 +3,11 @@
 import streamlit as st
 
 from core.analysis.recorded_call import Call
-from core.analysis.tokens.words import readable_all
 from core.analysis.training_step.step_numbers import TrainingStep
 from core.analysis.training_step.training_step import TrainingStepOptions, training_step
 from core.analysis.training_step.weight_gradient import trained_parameters
-from viz_app.controls.predicted_token import token_box
+from viz_app.controls.predicted_token import numbered, token_box
+from viz_app.controls.widgets import setting_menu
 from viz_app.language import marked, tr
 from viz_app.session.address import REFERENCE, REFERENCE_TOKEN, SCHEDULE_STEP, TRAINED_WEIGHT, WEIGHT_INDEX
 from viz_app.session.python_code import RecordedPass, with_result
@@ -55,24 +55,15 @@ def _reference_token(about: Reading, reference: str) -> int:
     """Select a token of a typed reference."""
     translator = about.model.translator
     ids = translator.token_ids(about.translation.source, reference)
-    tokens = readable_all(translator.codec.pieces(ids.predicted))
-    names = [f"{number} {token}" for number, token in enumerate(tokens, start=1)]
-    return REFERENCE_TOKEN.draw(
-        st.selectbox, tr("Predicted token"), range(len(names)), format_func=names.__getitem__, width=200
-    )
+    names = numbered(translator.codec.pieces(ids.predicted))
+    return setting_menu(REFERENCE_TOKEN, tr("Predicted token"), names, width=200)
 
 
 def _weight_boxes(about: Reading) -> str:
     """Select a weight by its parameter and index; "" for that of the selected token."""
-    names = ["", *trained_parameters(about.model.translator.model)]
-    name = TRAINED_WEIGHT.draw(
-        st.selectbox,
-        tr("Weight"),
-        names,
-        format_func=lambda name: name or tr("of the token, in the output matrix"),
-        width=340,
-        help=tr(ABOUT_WEIGHT),
-    )
+    own = {name: name for name in trained_parameters(about.model.translator.model)}
+    names = {"": tr("of the token, in the output matrix"), **own}
+    name = setting_menu(TRAINED_WEIGHT, tr("Weight"), names, width=340, help=tr(ABOUT_WEIGHT))
     if not name:
         return ""
     index = WEIGHT_INDEX.draw(

@@ -6,7 +6,6 @@ from core.analysis.declaration import FIRST
 from core.analysis.training_step.step_numbers import TrainingStep
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
-from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr, translated
 from viz_app.session.readings import Reading, reading_part
@@ -15,12 +14,7 @@ from viz_app.session.step_place import TrainingPlace
 from viz_app.views.steps.figures.step_views import step_named
 from viz_app.views.steps.step_walk import step_walk
 from viz_app.views.steps.training_step.figures.training_views import training_views
-from viz_app.views.steps.training_step.training_pair import (
-    is_right,
-    option_boxes,
-    reference_box,
-    step_call,
-)
+from viz_app.views.steps.training_step.training_pair import is_right, option_boxes, reference_box, step_call
 
 HOW_TO_READ = marked("""
 What training does with one sentence and its translation, or with a reference that you type: what goes in and what is to
@@ -43,7 +37,7 @@ ABOUT_BADGE = marked(
 @reading_part
 def page(reading: Reading) -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
-    place, theme = session_object(TrainingPlace), page_theme()
+    place = session_object(TrainingPlace)
     place.restore()
     reference = reference_box(reading)
     with refusals_shown():
@@ -54,35 +48,19 @@ def page(reading: Reading) -> None:
     place.write(view is views[0])
     title = tr("Step {step}: {weight}", step=found.step, weight=weight.place)
     st.markdown(tr("**One step of training**: {weight}", weight=f"`{weight.place}`"), help=tr(HOW_TO_READ))
-    step_walk(
-        views,
-        tr("Steps of a training"),
-        title,
-        place.requested,
-        place.request,
-        theme,
-        place.keep,
-        key="training_walk",
-    )
+    step_walk(views, tr("Steps of a training"), title, place, "training_walk")
     st.caption(plain(translated(found.answer(FIRST))))
-    check_badge(
-        tr("the gradient is right"),
-        is_right(found),
-        tr(ABOUT_BADGE),
-        tr(
-            "gradient {gradient:.4g}, sum of the uses {total:.4g}, slope {slope:.4g}; log-probabilities differ by "
-            "{gap:.1g}",
-            gradient=weight.gradient,
-            total=weight.total,
-            slope=weight.slope,
-            gap=found.gap,
-        ),
+    text = tr(
+        "gradient {gradient:.4g}, sum of the uses {total:.4g}, slope {slope:.4g}; log-probabilities differ by "
+        "{gap:.1g}",
+        gradient=weight.gradient,
+        total=weight.total,
+        slope=weight.slope,
+        gap=found.gap,
     )
+    check_badge(tr("the gradient is right"), is_right(found), tr(ABOUT_BADGE), text)
     downloads(
-        f"training-{view.name}",
-        "training_walk",
-        title=f"{view.title}, {title}",
-        call=lambda: recorded.then("table", view.part),
+        f"training-{view.name}", "training_walk", recorded.then("table", view.part), title=f"{view.title}, {title}"
     )
 
 

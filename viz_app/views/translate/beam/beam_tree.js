@@ -4,23 +4,13 @@
 /** @import { Span } from "../../../../core/drawing/types" */
 /** @import { Component } from "../../../components/streamlit" */
 
-import {
-  button,
-  control,
-  element,
-  focusedIn,
-  goTo,
-  group,
-  restoreFocus,
-  spelled,
-  vector,
-} from "../../../../core/drawing/dom.js";
+import { button, control, element, goTo, group, restoreFocus, spelled, vector } from "../../../../core/drawing/dom.js";
 import { dotsNote, SMALL_WEIGHT, weightLine } from "../../../../core/drawing/line_style.js";
 import { scrolling } from "../../../../core/drawing/scrolling.js";
 import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr } from "../../../../core/drawing/texts.js";
 import { keep, restored } from "../../../components/address.js";
-import { component, rootOf } from "../../../components/renderer.js";
+import { component } from "../../../components/renderer.js";
 
 const MARKS = { live: "\u25cf", finished: "\u25a0", pruned: "\u00d7", dropped: "\u25cb" };
 const names = () => ({
@@ -82,9 +72,7 @@ const hint = () =>
  */
 const selectedSteps = new WeakMap();
 
-export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
-  const root = rootOf(parentElement);
-  const focused = focusedIn(root)?.dataset;
+export default component((/** @type {Component<Data>} */ { data, root, focused, setTriggerValue }) => {
   const { scrollTop = 0, scrollLeft = 0 } = root.querySelector(".box") ?? {};
   const last = data.steps.length;
   const known = selectedSteps.has(root) ? selectedSteps.get(root) : restored(STEP, 1, last);

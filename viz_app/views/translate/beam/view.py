@@ -8,10 +8,9 @@ import streamlit as st
 from core.analysis.beam_tree import BeamNode, BeamTree
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import number_column, show_table
-from viz_app.controls.widgets import setting_segments
+from viz_app.controls.widgets import setting_segments, text_button, way_to
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.language import marked, tr, tr_count
-from viz_app.page_list import script_of
 from viz_app.session import address, python_code, readings
 from viz_app.session.state import session_object
 from viz_app.views.translate.beam import beam_tree as drawing
@@ -58,16 +57,14 @@ def search_note(reading: readings.Reading, tree: BeamTree) -> None:
     if tree.num_forced:
         beginning = tree.steps[tree.num_forced - 1][0].text
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.caption(
-                tr_count(
-                    "The search was **forced** to begin with \u201c{beginning}\u201d: {count} token, underlined here.",
-                    "The search was **forced** to begin with \u201c{beginning}\u201d: {count} tokens, underlined here.",
-                    tree.num_forced,
-                    beginning=isolated(plain(beginning)),
-                ),
-                width="content",
+            text = tr_count(
+                "The search was **forced** to begin with \u201c{beginning}\u201d: {count} token, underlined here.",
+                "The search was **forced** to begin with \u201c{beginning}\u201d: {count} tokens, underlined here.",
+                tree.num_forced,
+                beginning=isolated(plain(beginning)),
             )
-            st.button(tr("Search freely"), on_click=readings.new_sentence, type="tertiary", key="search_freely")
+            st.caption(text, width="content")
+            text_button(tr("Search freely"), readings.new_sentence, key="search_freely")
     elif all(node.token_ids != reading.hypothesis.token_ids for nodes in tree.steps for node in nodes):
         st.caption(tr("The translation above was forced as a whole; the free search did not find it."))
 
@@ -91,15 +88,9 @@ def cut_button(reading: readings.Reading, tree: BeamTree, selected: BeamNode | N
         about = tr(
             "A click on a candidate shows the best translation that begins with it. Cut off, its last tokens go."
         )
-    st.button(
-        tr("Show it completed") if is_cut else tr("Cut off here"),
-        on_click=session_object(SelectedCandidate).show,
-        args=(reading, tree, selected, is_cut),
-        help=about,
-        disabled=best is None or best is selected,
-        type="tertiary",
-        key="cut_or_complete",
-    )
+    text, show = tr("Show it completed") if is_cut else tr("Cut off here"), session_object(SelectedCandidate).show
+    is_whole = best is None or best is selected
+    text_button(text, show, reading, tree, selected, is_cut, key="cut_or_complete", help=about, disabled=is_whole)
 
 
 def numbers(tree: BeamTree) -> None:
@@ -129,30 +120,21 @@ def page(reading: readings.Reading) -> None:
     selected = session_object(SelectedCandidate).find(reading, tree)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         view = setting_segments(address.BEAM_VIEW, tr("View"), hide_label=True)
-        st.markdown(
-            tr(
-                "**Beam search**: {candidates} candidates, {finished} finished",
-                candidates=sum(map(len, tree.steps)),
-                finished=len(tree.finished),
-            ),
-            help=tr(HOW_TO_READ),
-            width="content",
+        text = tr(
+            "**Beam search**: {candidates} candidates, {finished} finished",
+            candidates=sum(map(len, tree.steps)),
+            finished=len(tree.finished),
         )
+        st.markdown(text, help=tr(HOW_TO_READ), width="content")
         cut_button(reading, tree, selected)
-        st.page_link(
-            script_of("heads"), label=tr("See its attention"), icon=":material/arrow_forward:", width="content"
-        )
+        way_to("heads", tr("See its attention"))
     search_note(reading, tree)
     if view == TREE:
         picture(reading, tree, selected)
     else:
         numbers(tree)
-    downloads(
-        "beam",
-        "beam_tree" if view == TREE else None,
-        title=tr("Beam search, beam size {size}", size=reading.search.beam_size),
-        call=lambda: recorded.then("table"),
-    )
+    title = tr("Beam search, beam size {size}", size=reading.search.beam_size)
+    downloads("beam", "beam_tree" if view == TREE else None, lambda: recorded.then("table"), title=title)
 
 
 reading = readings.reading()

@@ -25,17 +25,11 @@ DRAFT, MASK_PREDICT = shipped_checkpoint("en-de-draft"), shipped_checkpoint("en-
 
 @dataclass(frozen=True)
 class ComparedModels:
-    """Models of the page.
+    """Models of the page."""
 
-    Attributes:
-        one_by_one: predicts one token after the other.
-        draft: drafts for it; None if there is none with its vocabulary.
-        at_once: predicts all tokens at once; None if there is none.
-    """
-
-    one_by_one: Model
-    draft: Model | None
-    at_once: Model | None
+    one_by_one: Model  # predicts one token after the other
+    draft: Model | None  # drafts for it; None if there is none with its vocabulary
+    at_once: Model | None  # predicts all tokens at once; None if there is none
 
 
 def compared_models(current: Model) -> ComparedModels:

@@ -14,7 +14,7 @@ from core.results import Explanation
 from viz_app.components.attention_map import attention_map
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import page_theme, setting_segments
+from viz_app.controls.widgets import page_theme, setting_menu, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.theme import head_name
@@ -37,9 +37,7 @@ from viz_app.views.translate.generation.compared_models import (
     search_call,
     searched,
 )
-from viz_app.views.translate.generation.figures import (
-    rows_html,
-)
+from viz_app.views.translate.generation.figures import rows_html
 
 HOW_TO_READ = marked("""
 The paper's model writes one token after the other; section 7 names "making generation less sequential" as a goal.
@@ -78,12 +76,7 @@ def picture(recorded: Call, name: str, title: str, selected: int | None = None) 
     theme, rows = page_theme(), recorded.run()
     with st.container(key=f"rows-{name}"):
         st.html(rows_html(rows, theme, selected))
-    downloads(
-        name,
-        f"rows-{name}",
-        title=title,
-        call=lambda: Call("table", rows_table, (recorded.returning(rows),)),
-    )
+    downloads(name, f"rows-{name}", lambda: Call("table", rows_table, (recorded.returning(rows),)), title=title)
 
 
 def number_box(label: str, setting: Field[int], most: int, about: str) -> int:
@@ -201,8 +194,7 @@ def attention(model: Model, search: Search, states: Call, at: int) -> None:
         )
         maps = explanation.maps[kind]
         names = {head_name(each.layer, head): (each.layer, head) for each in maps for head in range(each.num_heads)}
-        head_box = address.GENERATION_HEAD
-        name = head_box.draw(st.selectbox, tr("Head"), list(names), width=130, label_visibility="collapsed")
+        name = setting_menu(address.GENERATION_HEAD, tr("Head"), list(names), hide_label=True, width=130)
     layer, head = names[name]
     st.markdown(
         tr("{head}, iteration {number}: {text}", head=name, number=at, text=tr(KIND_TEXTS[kind])),
@@ -211,17 +203,14 @@ def attention(model: Model, search: Search, states: Call, at: int) -> None:
     theme = page_theme()
     attention_map(maps[layer], head, theme, key="generation_map")
     of_kind = Call("maps", "[]", (Call("all_maps", ".maps", (recorded.returning(explanation),)), kind))
-    downloads(
-        "mask-predict-attention",
-        "generation_map",
-        title=tr(
-            "{kind} attention {head}, iteration {number} of mask-predict",
-            kind=tr(head_names.KIND_NAMES[kind]),
-            head=name,
-            number=at,
-        ),
-        call=lambda: Call("table", lines_table, (Call("map", "[]", (of_kind, layer)), [head])),
+    title = tr(
+        "{kind} attention {head}, iteration {number} of mask-predict",
+        kind=tr(head_names.KIND_NAMES[kind]),
+        head=name,
+        number=at,
     )
+    table = Call("table", lines_table, (Call("map", "[]", (of_kind, layer)), [head]))
+    downloads("mask-predict-attention", "generation_map", table, title=title)
 
 
 def one_by_one(compared: ComparedModels, search: Search) -> list[dict[str, object]]:
@@ -255,7 +244,7 @@ def page(reading: Reading) -> None:
     table = pd.DataFrame([each for part in parts for each in part])
     st.markdown(tr("**Side by side**"), help=tr(ABOUT_TIMES, runs=RUNS))
     show_table(table)
-    downloads("generation", None, lambda: table, title=tr("Ways to generate a translation"))
+    downloads("generation", table=lambda: table)
 
 
 page()

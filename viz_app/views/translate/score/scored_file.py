@@ -22,17 +22,12 @@ MAX_LINES = 2_000
 
 @dataclass
 class ScoredFile(LinesFile):
-    """The scored file of a session.
+    """The scored file of a session."""
 
-    Attributes:
-        lines: scored so far.
-        signed: the same with their signs; `left_out` for the worst of them at the end.
-        thresholds: of the signs; None if they cannot be measured, for the reason `problem`.
-    """
-
-    lines: list[ScoredLine] = field(default_factory=list[ScoredLine])
+    lines: list[ScoredLine] = field(default_factory=list[ScoredLine])  # scored so far
+    # the same with their signs; `left_out` for the worst of them at the end
     signed: list[SignedLine] = field(default_factory=list[SignedLine])
-    thresholds: SignThresholds | None = None
+    thresholds: SignThresholds | None = None  # of the signs; None if they cannot be measured, for the reason `problem`
     problem: str = ""
 
     def begin(self, model: Model, name: str, text: str, lines: Sequence[Line]) -> None:

@@ -61,14 +61,7 @@ def options(**first: Any) -> dict[str, Any]:
 
 
 FORM = LinesForm(
-    "score",
-    marked("File of sentences"),
-    marked("Score the words"),
-    ABOUT,
-    EXAMPLE,
-    "score",
-    MAX_LINES,
-    parse_lines,
+    "score", marked("File of sentences"), marked("Score the words"), ABOUT, EXAMPLE, "score", MAX_LINES, parse_lines
 )
 
 
@@ -90,16 +83,14 @@ def form() -> None:
 def results(scored: ScoredFile) -> None:
     """Draw the words scored so far, the least probable first; a click on one opens it."""
     words = worst_words(scored.lines)
-    st.markdown(
-        tr(
-            "**Words of {file}**, the least probable first: {words:,} words in {sentences:,} sentences, by {model}",
-            file=plain(tr(scored.name)),
-            words=len(words),
-            sentences=len(scored.lines),
-            model=plain(scored.models[0].name),
-        ),
-        help=tr(HOW_TO_READ),
+    text = tr(
+        "**Words of {file}**, the least probable first: {words:,} words in {sentences:,} sentences, by {model}",
+        file=plain(tr(scored.name)),
+        words=len(words),
+        sentences=len(scored.lines),
+        model=plain(scored.models[0].name),
     )
+    st.markdown(text, help=tr(HOW_TO_READ))
     shown = "" if len(words) <= SHOWN else " " + tr("The first {count} are shown; the CSV has all.", count=SHOWN)
     note = tr("Select a row to open its word on Translate, with the alternatives and other translations.") + shown
     columns = options(

@@ -19,17 +19,12 @@ TEXT = Widget[str]("own_text")  # the visitor's own translation
 
 @dataclass
 class ForcedInput:
-    """A visitor's input to be forced, and the reasons why it was refused.
+    """A visitor's input to be forced, and the reasons why it was refused."""
 
-    Attributes:
-        filled_for: the reading whose translation the text box was filled with.
-        word_problem: of a reading: the position of the refused word, the word, and why.
-        text_problem: of a reading: why the text in the box was refused.
-    """
-
-    filled_for: "Hashable" = None
+    filled_for: "Hashable" = None  # the reading whose translation the text box was filled with
+    # of a reading: the position of the refused word, the word, and why
     word_problem: "tuple[Hashable, tuple[int, str, str]] | None" = None
-    text_problem: "tuple[Hashable, str] | None" = None
+    text_problem: "tuple[Hashable, str] | None" = None  # of a reading: why the text in the box was refused
 
 
 def force_token(about: readings.Reading, position: int, text: str, typed: bool) -> None:

@@ -9,6 +9,7 @@ import streamlit as st
 from core.analysis.penalty_changes import first_at, order_changes
 from core.model.config import PenaltyFormula
 from core.results import ScoredText
+from viz_app.controls.widgets import text_button
 from viz_app.drawing.ablation import difference, words_of
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.language import joined, localized, marked, tr
@@ -22,17 +23,11 @@ A search with the other penalty may find still other translations.
 
 
 class PenaltyChange(NamedTuple):
-    """A setting of the length penalty at which another hypothesis comes first.
+    """A setting of the length penalty at which another hypothesis comes first."""
 
-    Attributes:
-        penalty: a value of the slider.
-        rank: index of that hypothesis.
-        returning: what it has and the first now lacks, if it has all words of the first, too.
-    """
-
-    penalty: float
-    rank: int
-    returning: tuple[str, ...]
+    penalty: float  # a value of the slider
+    rank: int  # index of that hypothesis
+    returning: tuple[str, ...]  # what it has and the first now lacks, if it has all words of the first, too
 
 
 def penalty_changes(
@@ -84,10 +79,5 @@ def penalty_note(reading: readings.Reading) -> None:
             text = tr("At a length penalty of {penalty}, translation {number} comes first.", **values)
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"penalty-note-{number}"):
             st.markdown(text, width="content", help=tr(ABOUT))
-            st.button(
-                tr("Set {penalty}", penalty=values["penalty"]),
-                on_click=set_penalty,
-                args=(change.penalty,),
-                type="tertiary",
-                key=f"set_penalty_{change.penalty}",
-            )
+            text = tr("Set {penalty}", penalty=values["penalty"])
+            text_button(text, set_penalty, change.penalty, key=f"set_penalty_{change.penalty}")

@@ -3,12 +3,12 @@
 
 /** @import { Component } from "../../../components/streamlit" */
 
-import { button, element, focusedIn, goTo, group, restoreFocus } from "../../../../core/drawing/dom.js";
+import { button, element, goTo, group, restoreFocus } from "../../../../core/drawing/dom.js";
 import { lineStyle } from "../../../../core/drawing/line_style.js";
 import { scrolling } from "../../../../core/drawing/scrolling.js";
 import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr, trCount } from "../../../../core/drawing/texts.js";
-import { component, rootOf } from "../../../components/renderer.js";
+import { component } from "../../../components/renderer.js";
 
 /**
  * @typedef {object} Row
@@ -25,9 +25,7 @@ import { component, rootOf } from "../../../components/renderer.js";
  * @property {string} direction
  */
 
-export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
-  const root = rootOf(parentElement);
-  const focused = focusedIn(root)?.dataset;
+export default component((/** @type {Component<Data>} */ { data, root, focused, setTriggerValue }) => {
   const frame = element("div", "frame");
   const table = group("fan", tr("Hypotheses and samples"));
   table.append(heading(), ...data.rows.map((row, number) => line(row, number, data)));

@@ -14,7 +14,7 @@ from viz_app.session import address, python_code
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading, Search, show_candidate
 from viz_app.views.translate.translation import sample_fan as drawing
-from viz_app.views.translate.translation.fan_rows import fan_rows
+from viz_app.views.translate.translation.sample_fan import fan_rows
 
 ABOUT = marked("""
 Translations **drawn at random**, a token at a time, each as often as the model finds it probable, beside the hypotheses
@@ -128,4 +128,4 @@ def samples(reading: Reading) -> None:
     )
     free = replace(reading, forced=None)
     drawing.sample_fan(rows, reading.hypothesis.token_ids, lambda row: show_candidate(free, row.translation))
-    downloads("samples", "sample_fan", title=tr("Samples beside the beam"), call=lambda: recorded.then("table"))
+    downloads("samples", "sample_fan", recorded.then("table"), title=tr("Samples beside the beam"))

@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.analysis.signs.pair_signs import SIGNS
 from viz_app.controls.job_control import job_control
+from viz_app.controls.widgets import text_button
 from viz_app.language import marked, tr, tr_count
 from viz_app.session import readings, signs
 from viz_app.session.state import session_object
@@ -31,14 +32,9 @@ def sign_line(reading: readings.Reading) -> None:
         )
         for sign in firing:
             words = sign.marked(thresholds[sign.name])
-            st.button(
-                tr(signs.NAMES[sign.name]),
-                icon=":material/warning:",
-                type="tertiary",
-                key=f"sign_{sign.name}",
-                help=signs.about_sign(sign, thresholds),
-                on_click=partial(readings.select_words, reading, words),
-            )
+            name, select = tr(signs.NAMES[sign.name]), partial(readings.select_words, reading, words)
+            options = {"icon": ":material/warning:", "help": signs.about_sign(sign, thresholds)}
+            text_button(name, select, key=f"sign_{sign.name}", **options)
             if more := len(sign.reaching(thresholds[sign.name])) - len(words):
                 st.caption(tr_count("and {count} more word", "and {count} more words", more), width="content")
 
@@ -70,9 +66,5 @@ def _without_thresholds(reading: readings.Reading) -> None:
             width="content",
             help=tr(signs.LIMITS),
         )
-        st.button(tr(MEASURE), type="tertiary", key="measure_signs", on_click=partial(_measure, reading))
-
-
-def _measure(reading: readings.Reading) -> None:
-    slot, model = session_object(signs.ThresholdSlot), reading.model
-    slot.of(model.digest, partial(signs.begin_measurement, model))
+        model = reading.model
+        text_button(tr(MEASURE), slot.of, model.digest, partial(signs.begin_measurement, model), key="measure_signs")

@@ -4,11 +4,11 @@
 /** @import { Span } from "../../../../core/drawing/types" */
 /** @import { Component } from "../../../components/streamlit" */
 
-import { button, control, element, focusedIn, group, spelled } from "../../../../core/drawing/dom.js";
+import { button, control, element, group, spelled } from "../../../../core/drawing/dom.js";
 import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr, trCount } from "../../../../core/drawing/texts.js";
 import { keep, restored } from "../../../components/address.js";
-import { component, rootOf } from "../../../components/renderer.js";
+import { component } from "../../../components/renderer.js";
 
 const TOKEN = "token"; // the selected position in the address, counted from 1
 
@@ -34,9 +34,7 @@ const TOKEN = "token"; // the selected position in the address, counted from 1
  */
 const selections = new WeakMap();
 
-export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
-  const root = rootOf(parentElement);
-  const { role } = focusedIn(root)?.dataset ?? {};
+export default component((/** @type {Component<Data>} */ { data, root, focused, setTriggerValue }) => {
   const about = JSON.stringify([data.step, data.problem, data.tokens.map(({ spans }) => spans)]);
   const last = selections.get(root);
   const linked = last || data.problem ? undefined : restored(TOKEN, 1, data.tokens.length, about);
@@ -80,11 +78,11 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   panel.onkeydown = (event) => moveOptions(panel, tokens[position], event);
   open(position);
   const again =
-    role === "token"
+    focused?.role === "token"
       ? tokens[position]
-      : role === "option"
+      : focused?.role === "option"
         ? panel.querySelector(".written")
-        : role && panel.querySelector(`[data-role=${role}]`);
+        : focused?.role && panel.querySelector(`[data-role=${focused.role}]`);
   if (again instanceof HTMLElement) again.focus({ preventScroll: true });
 });
 

@@ -1,4 +1,4 @@
-"""A translation token by token, with probabilities and alternatives."""
+"""A translation token by token, with probabilities and alternatives, and the preview of the page."""
 
 import math
 from collections.abc import Callable, Sequence, Set
@@ -14,8 +14,30 @@ from core.drawing.drawing_data import label_spans, run_spans, spoken
 from core.text.byte_pieces import token_role
 from core.text.tokenizer import SPACE_MARK
 from core.translator import Explanation
+from viz_app.components.attention_lines import lines_payload
 from viz_app.components.component import component_beside, draw
+from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import direction
+from viz_app.session import chosen_heads, previews, word_selection
+from viz_app.session.readings import Reading, TokenView
+
+EXAMPLE, EXAMPLE_HEIGHT = "example_head", 420  # key and pixels of the head that the page draws as an example
+WHOLE_WORDS = TokenView(words=True, hide_special=True)
+
+
+def offer_preview() -> None:
+    """Offer the page's drawings for other sentences, see `session/previews.py`."""
+    theme = page_theme()
+
+    def drawings(other: Reading) -> dict[str, Any]:
+        layer, head = chosen_heads.default_head(other.explain().maps["cross"])
+        links = word_selection.links(other.explain(), "cross", WHOLE_WORDS)
+        attention = other.maps("cross", WHOLE_WORDS)[layer]
+        example = lines_payload(attention, [head], theme, height=EXAMPLE_HEIGHT, links=links)
+        return {KEY: steps_payload(other.explain()), EXAMPLE: example}
+
+    previews.offer("translation", drawings)
+
 
 WRITTEN = ("text", "end")  # roles of the tokens that a search writes
 # a position, a text, and whether it was typed; otherwise it is one of the alternatives there
@@ -96,40 +118,29 @@ def token_steps(
     on_choice: Callable[[OptionChoice], None],
     on_doubt: Callable[[Doubt], None],
     on_ban: Callable[[int], None],
-    *,
-    num_forced: int = 0,
-    step: int | None = None,
-    problem: tuple[int, str, str] | None = None,
-    forbidden: Set[tuple[int, str]] = frozenset(),
-    kept: Sequence[KeptTokens] | None = None,
+    **options: Any,
 ) -> None:
-    """Draw the translation, see `steps_payload`.
+    """Draw the translation, with the options of `steps_payload`.
 
     Before the page runs again, `on_choice` is called with the selected or typed word, `on_doubt` with the alternative
     that is asked about, and `on_ban` with the position whose token is forbidden.
     """
-    payload = steps_payload(explanation, num_forced, step, problem, forbidden, kept)
+
+    def read(value: object) -> OptionChoice | None:
+        return chosen_option(value, explanation)
 
     def asked() -> None:
-        value = chosen_option(st.session_state[KEY].get("why"), explanation)
+        value = read(st.session_state[KEY].get("why"))
         if value is not None and not value[2]:
             on_doubt(value[:2])
 
     def banned() -> None:
-        value = chosen_option(st.session_state[KEY].get("forbid"), explanation)
+        value = read(st.session_state[KEY].get("forbid"))
         if value is not None and not value[2] and value[1] == explanation.predicted_tokens[value[0]]:
             on_ban(value[0])
 
-    draw(
-        _component,
-        payload,
-        KEY,
-        "choice",
-        lambda value: chosen_option(value, explanation),
-        on_choice,
-        on_why_change=asked,
-        on_forbid_change=banned,
-    )
+    payload, others = steps_payload(explanation, **options), {"on_why_change": asked, "on_forbid_change": banned}
+    draw(_component, payload, KEY, "choice", read, on_choice, **others)
 
 
 def chosen_option(value: object, explanation: Explanation) -> OptionChoice | None:

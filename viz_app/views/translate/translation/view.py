@@ -19,11 +19,16 @@ from viz_app.language import marked, tr
 from viz_app.session import chosen_heads, python_code, questions, readings, word_selection
 from viz_app.session.fields import part
 from viz_app.views.translate.translation import figures as hypothesis_tables
-from viz_app.views.translate.translation import forced_target, samples_panel, translate_preview
+from viz_app.views.translate.translation import forced_target, samples_panel
 from viz_app.views.translate.translation.penalty_note import penalty_note
 from viz_app.views.translate.translation.sign_line import look_for_left_out, sign_line
-from viz_app.views.translate.translation.token_steps import token_steps
-from viz_app.views.translate.translation.translate_preview import EXAMPLE, EXAMPLE_HEIGHT, WHOLE_WORDS
+from viz_app.views.translate.translation.token_steps import (
+    EXAMPLE,
+    EXAMPLE_HEIGHT,
+    WHOLE_WORDS,
+    offer_preview,
+    token_steps,
+)
 
 HOW_TO_READ = marked("""
 The stronger the background of a token, the less certain the model was of it. Click a token, or use the arrow keys, to
@@ -75,12 +80,9 @@ def translation(reading: readings.Reading) -> None:
         forbidden=forced_target.forbidden_options(reading),
         kept=samples_panel.kept(reading),
     )
-    downloads(
-        "translation",
-        "token_steps",
-        title=tr("Probability of each token"),
-        call=lambda: Call("steps", token_table, (python_code.explanation(reading),)),
-    )
+    title = tr("Probability of each token")
+    table = Call("steps", token_table, (python_code.explanation(reading),))
+    downloads("translation", "token_steps", table, title=title)
     sign_line(reading)
     st.markdown(tr("**Translations**, best first"), help=tr(ABOUT_SCORES))
     penalty_note(reading)
@@ -165,14 +167,14 @@ def example_head(reading: readings.Reading) -> None:
     downloads(
         f"cross-layer{layer}-head{head}",
         EXAMPLE,
+        lambda: Call("table", lines_table, (Call("attention", "[]", (maps(), layer)), [head])),
         title=tr("Cross-attention, {head}", head=name),
-        call=lambda: Call("table", lines_table, (Call("attention", "[]", (maps(), layer)), [head])),
     )
 
 
 reading = readings.reading()
 if reading is not None:
-    translate_preview.offer()
+    offer_preview()
     with st.container(key="translation-and-head"):
         left, right = st.columns([5, 6], gap="large")
     with left:

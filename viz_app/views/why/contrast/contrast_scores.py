@@ -16,8 +16,7 @@ from viz_app.components import word_links
 from viz_app.controls.predicted_token import alternative_box, alternatives
 from viz_app.language import marked, tr
 from viz_app.session import address, python_code
-from viz_app.session.job_slot import JobSlot
-from viz_app.session.jobs import Job
+from viz_app.session.jobs import Job, JobSlot
 from viz_app.session.readings import READING_HASH, Reading, TokenView
 from viz_app.session.state import session_object
 
@@ -47,19 +46,12 @@ cannot be negative.
 
 @dataclass
 class PredictionScores:
-    """The scores of one prediction, which all sessions share.
+    """The scores of one prediction, which all sessions share."""
 
-    Attributes:
-        found: with the methods so far; None before the first step.
-        without: the prediction without each word of the source; None before the first step.
-        curves: deletion curves of all methods; None until they are measured.
-        refused: why there are none, or "".
-    """
-
-    found: ContrastAttribution | None = None
-    without: WordDeletions | None = None
-    curves: DeletionCurves | None = None
-    refused: str = ""
+    found: ContrastAttribution | None = None  # with the methods so far; None before the first step
+    without: WordDeletions | None = None  # the prediction without each word of the source; None before the first step
+    curves: DeletionCurves | None = None  # deletion curves of all methods; None until they are measured
+    refused: str = ""  # why there are none, or ""
 
     @property
     def is_whole(self) -> bool:
@@ -105,11 +97,7 @@ def scoring_job(about: Reading, position: int, against: int | None) -> Job:
 
 
 def _steps(about: Reading, position: int, against: int | None, known: PredictionScores) -> Iterator[int]:
-    """Compute the scores.
-
-    Raises:
-        ValueError: as `attribute_contrast`.
-    """
+    """Compute the scores."""
     translator, source, target = about.model.translator, about.translation.source, about.hypothesis.token_ids
     methods = sorted(methods_of(translator.config), key=QUICKEST.index)
     if not known.is_whole:

@@ -6,17 +6,11 @@ from typing import Any
 
 import streamlit as st
 
-from core.analysis.attribution.deletion_curves import (
-    METHOD_NAMES,
-    DeletionCurves,
-    curves_picture,
-    curves_table,
-)
+from core.analysis.attribution.deletion_curves import METHOD_NAMES, DeletionCurves, curves_picture, curves_table
 from core.analysis.attribution.faithfulness import Example, measured_curves, rank_methods, sample_curves
 from core.analysis.declaration import Columns
 from core.analysis.recorded_call import Call
-from viz_app.components.picture import picture
-from viz_app.controls.downloads import downloads
+from viz_app.controls.downloads import downloads, picture_with_files
 from viz_app.controls.tables import bar_column, number_column, show_table
 from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr, translated
@@ -31,21 +25,13 @@ from viz_app.views.why.contrast.contrast_scores import scored
 
 @dataclass
 class FaithfulnessSample(MayHoldModel):
-    """The session's measurement.
+    """The session's measurement."""
 
-    Attributes:
-        digest: of the model that is measured.
-        sentences: the sample.
-        contrastive: whether there is a B.
-        examples: measured so far.
-        job: None before the first one.
-    """
-
-    digest: str = ""
-    sentences: tuple[str, ...] = ()
-    contrastive: bool = True
-    examples: list[Example] = field(default_factory=list[Example])
-    job: Job | None = None
+    digest: str = ""  # of the model that is measured
+    sentences: tuple[str, ...] = ()  # the sample
+    contrastive: bool = True  # whether there is a B
+    examples: list[Example] = field(default_factory=list[Example])  # measured so far
+    job: Job | None = None  # none before the first one
 
     def begin(self, model: Model, sentences: tuple[str, ...], contrastive: bool) -> None:
         """Measure these sentences, instead of those before."""
@@ -101,15 +87,8 @@ def curves_call(model: Model, measured: FaithfulnessSample) -> Call:
 
 def draw_curves(name: str, recorded: Call, curves: DeletionCurves) -> None:
     """Draw deletion curves, with the exports of those that a recorded call returns."""
-    shown = curves_picture(curves)
-    picture(shown, name)
-    downloads(
-        name,
-        name,
-        title=translated(shown.title),
-        of_sentence=name == "contrast-curves",
-        call=lambda: Call("table", curves_table, (recorded,)),
-    )
+    table = Call("table", curves_table, (recorded,))
+    picture_with_files(curves_picture(curves), name, table, of_sentence=name == "contrast-curves")
 
 
 def draw_methods(table: Columns, **columns: Any) -> None:
@@ -150,6 +129,6 @@ def result() -> None:
                 ),
             ),
         )
-        downloads("faithfulness", of_sentence=False, call=lambda: ranked.then("table"))
+        downloads("faithfulness", call=ranked.then("table"))
     with right:
         draw_curves("faithfulness-curves", ranked.then(".curves", name="curves"), ranking.curves)

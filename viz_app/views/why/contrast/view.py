@@ -4,6 +4,7 @@ trust.
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -11,9 +12,8 @@ from core.analysis.attribution.attribute import ContrastAttribution
 from core.analysis.attribution.contrast_methods import NO_INTEGRAL, ContrastMethod, methods_of
 from core.analysis.attribution.deletion_curves import RANDOM, methods_table
 from core.analysis.declaration import FIRST
-from viz_app.components.picture import picture
 from viz_app.controls.check_badge import check_badge
-from viz_app.controls.downloads import downloads
+from viz_app.controls.downloads import picture_with_files
 from viz_app.controls.job_control import job_control
 from viz_app.controls.predicted_token import token_box
 from viz_app.controls.tables import number_column
@@ -110,18 +110,14 @@ def attribution(reading: Reading, known: PredictionScores, methods: list[Contras
     if "integrated_gradients" not in methods_of(reading.model.translator.config):
         st.caption(sentence_case(NO_INTEGRAL))
     if "integrated_gradients" in result.scores:
-        check_badge(
-            tr("integrated gradients are complete"),
-            result.is_complete,
-            tr(ABOUT_BADGE),
-            tr(
-                "sum {sum:.4f}, difference {difference:.4f}, gap {gap:.1g}, {points} points",
-                sum=float(result.scores["integrated_gradients"].sum()),
-                difference=result.output - result.baseline,
-                gap=result.gap("integrated_gradients"),
-                points=result.points,
-            ),
+        text = tr(
+            "sum {sum:.4f}, difference {difference:.4f}, gap {gap:.1g}, {points} points",
+            sum=float(result.scores["integrated_gradients"].sum()),
+            difference=result.output - result.baseline,
+            gap=result.gap("integrated_gradients"),
+            points=result.points,
         )
+        check_badge(tr("integrated gradients are complete"), result.is_complete, tr(ABOUT_BADGE), text)
 
 
 def scores(reading: Reading, result: ContrastAttribution, methods: list[ContrastMethod], tokens: TokenView) -> None:
@@ -130,13 +126,10 @@ def scores(reading: Reading, result: ContrastAttribution, methods: list[Contrast
     shown = replace(result, scores={method: result.scores[method] for method in methods})
     bars, correlations = shown.pictures(FIRST, *view)
     words = contrast_scores.row_words(reading, result.contrast.position, tokens)
-    picture(bars, "contrast-scores", words=words, selected_words=selected_names(reading))
-    title = translated(bars.title)
-    downloads("contrast", "contrast-scores", title=title, call=lambda: recorded.then("table", *view))
+    marks: dict[str, Any] = {"words": words, "selected_words": selected_names(reading)}
+    picture_with_files(bars, "contrast", recorded.then("table", *view), key="contrast-scores", **marks)
     st.markdown(tr("**Rank correlation** between methods"), help=tr(ABOUT_CORRELATIONS))
-    name, title = "contrast-correlations", translated(correlations.title)
-    picture(correlations, name)
-    downloads(name, name, title=title, call=lambda: recorded.then("correlations"))
+    picture_with_files(correlations, "contrast-correlations", recorded.then("correlations"))
 
 
 def faithfulness(

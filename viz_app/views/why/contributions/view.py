@@ -10,9 +10,8 @@ from core.analysis.declaration import Columns
 from core.analysis.heads.head import Head
 from core.analysis.recorded_call import Call
 from viz_app.components import word_links
-from viz_app.components.picture import picture
 from viz_app.controls.check_badge import check_badge
-from viz_app.controls.downloads import downloads
+from viz_app.controls.downloads import downloads, picture_with_files
 from viz_app.controls.predicted_token import token_box
 from viz_app.controls.score_products import map_with_products
 from viz_app.controls.tables import bar_column, number_column, selectable_table, show_table
@@ -75,9 +74,8 @@ def page(reading: Reading) -> None:
         """Draw one of the pictures; a click opens the head of a mark, or the one that adds most to it."""
         shown, key = pictures[number], KEYS[number]
         st.markdown(tr(TITLES[number]), help=None if number else f"{tr(HOW_TO_READ)}\n\n{tr(ABOUT_BARS)}")
-        picture(shown, key, head if number == 1 else None, on_head=logit_terms.select)
-        table = None if number else lambda: recorded.then("table")
-        downloads(key, key, title=translated(shown.title), call=table)
+        table, selected = None if number else recorded.then("table"), head if number == 1 else None
+        picture_with_files(shown, key, table, selected, on_head=logit_terms.select)
 
     left, right = st.container(key="side-by-side").columns([3, 7], gap="medium")
     with left:
@@ -144,7 +142,7 @@ def one_head(reading: Reading, split: Call, head: Head) -> None:
             "promotes": st.column_config.TextColumn(tr("Promotes")),
         },
     )
-    downloads(f"contributions-{str(head).lower().replace(' ', '-')}", call=lambda: recorded.returning(table))
+    downloads(f"contributions-{str(head).lower().replace(' ', '-')}", call=recorded.returning(table))
 
 
 def lexicons(reading: Reading) -> None:
@@ -165,7 +163,7 @@ def lexicons(reading: Reading) -> None:
         },
     )
     st.caption(plain(translated(ranking.answer())))
-    downloads("lexicon-heads", call=lambda: recorded.then("table"))
+    downloads("lexicon-heads", call=recorded.then("table"))
 
 
 page()

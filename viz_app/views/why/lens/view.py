@@ -1,5 +1,7 @@
 """Layer by layer: predictions of decoder layers, translations from encoder layers."""
 
+from functools import partial
+
 import streamlit as st
 
 from core.analysis.declaration import FIRST
@@ -8,9 +10,9 @@ from core.analysis.lens.logit_lens import LogitLens, level_name
 from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable
 from viz_app.components.picture import picture
-from viz_app.controls import search_progress
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
+from viz_app.controls.search_progress import stoppable_result
 from viz_app.controls.tables import bar_column, number_column, show_table
 from viz_app.drawing import ablation
 from viz_app.drawing.display_text import decimal, isolated, plain
@@ -61,7 +63,7 @@ def decoder(reading: Reading) -> None:
         (grid,) = lens.pictures(FIRST)
         picture(grid, "lens", place, on_place=address.CELL.set)
         st.caption(plain(translated(lens.answer(FIRST))))
-        downloads("lens", "lens", title=translated(grid.title), call=lambda: recorded.then("table"))
+        downloads("lens", "lens", recorded.then("table"), title=translated(grid.title))
     with right:
         one_cell(recorded, *place)
     badge(lens)
@@ -85,7 +87,7 @@ def one_cell(recorded: Call, row: int, level: int) -> None:
     st.caption(
         tr("It is not the most probable token.") if first is None else tr("Decided: {layer}.", layer=layer_name(first))
     )
-    downloads("lens-cell", call=lambda: recorded.then("cell_table", row, level))
+    downloads("lens-cell", call=recorded.then("cell_table", row, level))
 
 
 def layer_name(level: int) -> str:
@@ -108,13 +110,12 @@ def encoder() -> None:
         return
     st.markdown(tr("**Encoder**: the translation from each layer"), help=tr(ABOUT_ENCODER))
     waiting, below = st.empty(), st.container()
-    progress = search_progress.stoppable(waiting, (reading.model.digest, reading.search), "levels")
-    if progress is None:
-        return
-    translations = layer_readings.translations_by_level(reading.model, reading.search, progress)
-    waiting.empty()
-    with below:
-        levels(reading, translations)
+    searched = reading.model, reading.search
+    search = partial(layer_readings.translations_by_level, *searched)
+    translations = stoppable_result(waiting, (reading.model.digest, reading.search), "levels", search)
+    if translations is not None:
+        with below:
+            levels(reading, translations)
 
 
 @part
@@ -137,7 +138,7 @@ def levels(reading: Reading, lens: EncoderLens) -> None:
         },
     )
     recorded = layer_readings.levels_call(reading.model, reading.search).returning(lens)
-    downloads("encoder-levels", call=lambda: recorded.then("table"))
+    downloads("encoder-levels", call=recorded.then("table"))
     own, replayed = reading.translation.hypotheses[0].log_prob, translations[last].log_prob
     detail = tr("log-probabilities {own:.4f} and {replayed:.4f}", own=own, replayed=replayed)
     check_badge(

@@ -1,15 +1,8 @@
 """Why a head looks there: the score of a query and a key as a sum over the parts of both."""
 
-from functools import partial
-
 import streamlit as st
 
-from core.analysis.attribution.score_components import (
-    ScoreComponents,
-    ScoreComponentsOptions,
-    Side,
-    score_components,
-)
+from core.analysis.attribution.score_components import ScoreComponents, ScoreComponentsOptions, Side, score_components
 from core.analysis.declaration import FIRST
 from core.analysis.heads.head import Head, all_heads
 from core.analysis.pictures import Grid
@@ -25,7 +18,7 @@ from viz_app.components.attention_map import attention_map
 from viz_app.components.picture import picture
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
-from viz_app.controls.widgets import page_theme
+from viz_app.controls.widgets import page_theme, setting_menu, text_button
 from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.drawing.head_names import head_title
 from viz_app.language import marked, tr, translated
@@ -37,10 +30,7 @@ from viz_app.session.readings import Reading, reading_part
 from viz_app.session.state import refusals_shown, session_object
 
 MEAN = "mean"
-TITLES: dict[Side, str] = {
-    "key": marked("**In the key**, {token}"),
-    "query": marked("**In the query**, {token}"),
-}
+TITLES: dict[Side, str] = {"key": marked("**In the key**, {token}"), "query": marked("**In the query**, {token}")}
 HOW_TO_READ = marked("""
 The **score** of a query and a key decides the weight: a row of weights is the softmax of its scores. Query and key are
 linear in the states that they are computed from, and these states are sums: the token's embedding, its position, what
@@ -87,7 +77,7 @@ def page(reading: Reading) -> None:
                 bars(reading, found, side, grid, opened)
                 name = f"score-bars-{side}"
                 title = translated(grid.title)
-                downloads(f"score-{side}", name, title=title, call=lambda: recorded.then("table"))
+                downloads(f"score-{side}", name, recorded.then("table"), title=title)
     sums = tr(
         "key {key:+.6f}, query {query:+.6f}, score {score:+.6f}, gap {gap:.1g}",
         key=found.total("key"),
@@ -108,34 +98,21 @@ def boxes(reading: Reading) -> ScoreComponentsOptions:
     heads = {str(head): head for head in all_heads(reading.model.translator.model)}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         ATTENDING_HEAD.preset_for(reading.model.digest, lambda: first_head(reading))
-        name = ATTENDING_HEAD.draw(
-            st.selectbox, tr("Head"), list(heads), format_func=lambda each: head_title(heads[each]), width=200
-        )
-        head = heads[name]
+        titles = {name: head_title(head) for name, head in heads.items()}
+        head = heads[setting_menu(ATTENDING_HEAD, tr("Head"), titles, width=200)]
         own = maps[head.kind][head.layer]
         rows, keys = row_names(own), readable_all(own.key_tokens)
         ATTENDING.preset_for((reading.identity, stack_of(head.kind)), lambda: first_query(reading, head))
-        row_labels = [f"{row} {name}" for row, name in enumerate(rows, 1)]
-        ATTENDING.show_labels(row_labels)
-        query = ATTENDING.draw(
-            st.selectbox, tr("looks from"), range(len(rows)), format_func=row_labels.__getitem__, width=200
-        )
+        row_labels = {row: f"{row + 1} {name}" for row, name in enumerate(rows)}
+        query = setting_menu(ATTENDING, tr("looks from"), row_labels, width=200)
         visible = [key for key, is_visible in enumerate(own.visible[query].tolist()) if is_visible]
         weights = own.weights[head.head, query]
         ATTENDED.preset_for((reading.identity, head, query), lambda: int(weights.argmax()))
         labels = {key: f"{key + 1} {keys[key]}, {decimal(float(weights[key]), 2)}" for key in visible}
-        ATTENDED.show_labels(labels.values())
-        key = ATTENDED.draw(st.selectbox, tr("at"), visible, format_func=labels.__getitem__, width=180)
-        others = [str(each + 1) for each in visible if each != key]
-        INSTEAD_OF.show_labels(labels.values())
-        other = INSTEAD_OF.draw(
-            st.selectbox,
-            tr("instead of"),
-            [MEAN, *others],
-            format_func=lambda each: tr("the mean of all") if each == MEAN else labels[int(each) - 1],
-            width=180,
-            help=tr(ABOUT_INSTEAD),
-        )
+        key = setting_menu(ATTENDED, tr("at"), labels, width=180)
+        others = {str(each + 1): label for each, label in labels.items() if each != key}
+        others = {MEAN: tr("the mean of all"), **others}
+        other = setting_menu(INSTEAD_OF, tr("instead of"), others, width=180, help=tr(ABOUT_INSTEAD))
     return ScoreComponentsOptions(head=head, query=query, key=key, instead_of=None if other == MEAN else int(other) - 1)
 
 
@@ -197,8 +174,7 @@ def own_map(reading: Reading, found: ScoreComponents) -> None:
         links=word_links.links(explanation, head.kind, words=False, hide_special=False),
         name=lambda *_: head_title(head),
     )
-    show = partial(ask_which_map, reading, found.head, found.query)
-    st.button(tr("Open on Heads"), on_click=show, type="tertiary", key="score_on_heads")
+    text_button(tr("Open on Heads"), ask_which_map, reading, found.head, found.query, key="score_on_heads")
 
 
 def bars(reading: Reading, found: ScoreComponents, side: Side, grid: Grid, opened: list[str]) -> None:

@@ -4,8 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.files.shipped_files import shipped_checkpoint
-from tests.viz_app.pages import Start, added, healthy, opened, state_of
-from viz_app.controls.job_control import TURN
+from tests.viz_app.pages import Start, added, healthy, opened, state_of, submitted
 from viz_app.drawing.theme import DARK, LIGHT
 from viz_app.session.open_models import OpenModels
 from viz_app.views.compare.test_set import compared_file
@@ -22,20 +21,8 @@ def page(start: Start) -> AppTest:
     return opened(added(app.run(), (other.name, other.read_bytes())), "test_set")
 
 
-def compared(page: AppTest, text: str) -> AppTest:
-    """The page after a test set was entered and its job ended."""
-    page.text_area(key="test_set_pasted").set_value(text)
-    healthy(page.button(key="test_set_submit").click().run())
-    job = state_of(page, ComparedFile).job
-    if job is None:
-        return page
-    while job.advance(TURN):
-        pass
-    return healthy(page.run())
-
-
 def test_scores_sentences_and_buckets_stand_on_the_page(page: AppTest) -> None:
-    compared(page, TEXT)
+    submitted(page, "test_set", TEXT, ComparedFile)
     file = state_of(page, ComparedFile)
     assert file.result is not None
     scores, signs, lines = (each.value for each in page.dataframe)
@@ -62,7 +49,7 @@ def test_what_cannot_be_compared_is_refused(
     page: AppTest, text: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compared_file, "MAX_LINES", 4)
-    compared(page, text)
+    submitted(page, "test_set", text, ComparedFile)
     assert said in page.error[0].value.replace("\\", "")
     assert not page.dataframe
 
@@ -83,7 +70,7 @@ def test_a_second_checkpoint_is_asked_for_and_a_shipped_one_is_a_click_away(
 
 
 def test_drawings(page: AppTest) -> None:
-    compared(page, TEXT)
+    submitted(page, "test_set", TEXT, ComparedFile)
     result = state_of(page, ComparedFile).result
     assert result is not None
     names = "one & <two>", "two"

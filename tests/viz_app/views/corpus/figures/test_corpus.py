@@ -11,7 +11,7 @@ from core.analysis.corpus.shown_examples import (
     sides,
 )
 from core.translator import Translator
-from viz_app.views.corpus.corpus_examples import clicked, examples_payload
+from viz_app.views.corpus.corpus_examples import examples_payload
 from viz_app.views.corpus.parallel_coordinates import sent_range
 
 DRAWING = {
@@ -81,9 +81,6 @@ def test_special_tokens_and_lone_spaces_are_written_only_where_they_are_marked()
     (shown,) = payload["examples"]
     assert [token["mark"] for token in shown["texts"][0]["tokens"]] == ["", "", "key", "", "", ""]
     assert (shown["value"], shown["share"], shown["note"]) == ("2.50", 1, "predicts Ein")
-    assert clicked({"example": 0}, 1) == 0
-    for value in (None, {"example": 1}, {"example": True}, {"example": "0"}):
-        assert clicked(value, 1) is None
 
 
 def test_the_table_of_examples() -> None:

@@ -8,11 +8,7 @@ from core.analysis.corpus.head_scores import DISTANCE, PAIR, head_points, points
 from core.analysis.corpus.index import CorpusIndex
 from core.analysis.heads.head import Head
 from viz_app.drawing.theme import LIGHT
-from viz_app.views.corpus.figures.scatter import (
-    MEASURE_NAMES,
-    marker_head,
-    scatter_figure,
-)
+from viz_app.views.corpus.figures.scatter import MEASURE_NAMES, marker_head, scatter_figure
 
 
 def test_every_head_with_both_measures_has_a_mark(index: CorpusIndex) -> None:

@@ -6,11 +6,11 @@ from streamlit.testing.v1 import AppTest
 from core.analysis.composition.edge_effects import estimated_edges, exact_effects
 from core.analysis.composition.edges import Edge, Node
 from core.analysis.composition.replacement import record_replacement
-from tests.viz_app.pages import Start, healthy, opened, reading, said, state_of
+from tests.viz_app.pages import Start, healthy, measured, opened, reading, said
 from viz_app.controls import job_control
 from viz_app.session.chosen_heads import heads_widget
 from viz_app.views.experiments.head_paths import paths_survey
-from viz_app.views.experiments.head_paths.paths_survey import QuestionSurvey, SurveySlot, parsed_edge, select
+from viz_app.views.experiments.head_paths.paths_survey import SurveySlot, parsed_edge, select
 
 TEXT, TARGET = "The old house.", "345.28.346.2"
 EDGE = Edge(Node("encoder_self", 0, 1), Node("cross", 1, 0), "value")
@@ -25,15 +25,9 @@ def page(start: Start, **address: str) -> AppTest:
     return opened(start(**{"text": TEXT, "beam_size": "1", "target": TARGET, "token": "3", **address}), "head_paths")
 
 
-def surveyed(app: AppTest) -> QuestionSurvey:
-    found = state_of(app, SurveySlot).measured
-    assert found is not None
-    return found
-
-
 def test_edges_are_estimated_measured_and_checked(start: Start) -> None:
     app = page(start)
-    found, about = surveyed(app), reading(app)
+    found, about = measured(app, SurveySlot), reading(app)
     run = record_replacement(about.model.translator, TEXT, about.hypothesis.token_ids, 2)
     assert found.job.finished
     assert found.job.done == found.job.total
@@ -51,7 +45,7 @@ def test_edges_are_estimated_measured_and_checked(start: Start) -> None:
 
 def test_the_address_holds_the_question_and_the_edge(start: Start) -> None:
     app = page(start, paths_by="zero", paths_drawn="10", path="encoder_self.1.2-cross.2.1-value")
-    found = surveyed(app)
+    found = measured(app, SurveySlot)
     assert (found.question.by, found.question.position) == ("zero", 2)
     assert parsed_edge(app.session_state["path"]) == EDGE
     assert app.query_params["path"] == "encoder_self.1.2-cross.2.1-value"
@@ -62,7 +56,7 @@ def test_the_address_holds_the_question_and_the_edge(start: Start) -> None:
 
 def test_the_log_probability_of_a_token_alone(start: Start) -> None:
     app = page(start, paths_metric="log_prob")
-    run = surveyed(app).run
+    run = measured(app, SurveySlot).run
     about = reading(app)
     assert run.metric == pytest.approx(about.explain().log_probs[2], abs=1e-4)
     assert "Log-probability of" in said(app)
@@ -83,7 +77,7 @@ def test_a_click_on_a_node_selects_its_head(start: Start) -> None:
 
 def test_a_second_sentence_replaces_outputs(start: Start) -> None:
     app = page(start, paths_by="sentence", paths_second="The old train.")
-    found = surveyed(app)
+    found = measured(app, SurveySlot)
     assert found.run.runs.texts == (TEXT, "The old train.")
     app.text_input(key="paths_second").set_value("The old sea.")
     assert "The clean sentence has 10 tokens" in said(healthy(app.run()))
@@ -95,7 +89,7 @@ def test_a_stopped_survey_shows_what_is_known(start: Start, monkeypatch: pytest.
     monkeypatch.setattr(job_control, "TURN", 0.0)
     app = page(start)
     next(button for button in app.button if button.label == "Stop").click()
-    found = surveyed(healthy(app.run()))
+    found = measured(healthy(app.run()), SurveySlot)
     assert 0 < found.job.done < found.job.total
     assert not found.job.running
     assert found.found.edges

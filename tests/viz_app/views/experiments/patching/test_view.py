@@ -7,9 +7,9 @@ from core.analysis.heads.head import Head
 from core.analysis.interventions.minimal_pairs import MinimalPair
 from core.analysis.interventions.patching import mean_map, patching_map
 from core.analysis.interventions.recorded_runs import record_runs
-from tests.viz_app.pages import Start, healthy, opened, reading, said, state_of
+from tests.viz_app.pages import Start, healthy, measured, opened, reading, said, state_of
 from viz_app.controls import job_control
-from viz_app.views.experiments.patching.measurement import Patching, PatchingSlot, PathsSlot
+from viz_app.views.experiments.patching.measurement import PatchingSlot, PathsSlot
 from viz_app.views.experiments.patching.second_sentence import few_and_more
 
 CLEAN, CORRUPTED, TARGET = "The house.", "The train.", "345.28.346.2"
@@ -20,15 +20,9 @@ def patched(start: Start, **address: str) -> AppTest:
     return opened(start(**settings), "patching")
 
 
-def measured(app: AppTest) -> Patching:
-    found = state_of(app, PatchingSlot).measured
-    assert found is not None
-    return found
-
-
 def test_the_map_is_measured_and_checked(start: Start) -> None:
     app = patched(start, patched_token="3")
-    found, about = measured(app), reading(app)
+    found, about = measured(app, PatchingSlot), reading(app)
     runs = record_runs(about.model.translator, CLEAN, CORRUPTED, about.hypothesis.token_ids, 2)
     assert found.job is not None
     assert found.job.finished
@@ -43,7 +37,7 @@ def test_the_map_is_measured_and_checked(start: Start) -> None:
 
 def test_the_address_holds_the_question_and_the_selection(start: Start) -> None:
     app = patched(start, patched_token="3", patch_metric="log_prob", patch_into="clean", patch="cross.2.1")
-    question = measured(app).question
+    question = measured(app, PatchingSlot).question
     assert (question.position, question.metric, question.into) == (2, "log_prob", "clean")
     assert app.session_state["patch"] == ("cross", 1, 0)
     assert app.query_params["patch"] == "cross.2.1"
@@ -58,12 +52,12 @@ def test_the_address_holds_the_question_and_the_selection(start: Start) -> None:
 def test_the_token_to_compare_with_is_selected(start: Start) -> None:
     app = patched(start, patched_token="2")
     about, box = reading(app), app.selectbox(key="patched_against")
-    assert measured(app).question.against is None
+    assert measured(app, PatchingSlot).question.against is None
     piece = next(
         str(token) for token, _ in about.explain().alternatives[1] if token != about.explain().predicted_tokens[1]
     )
     healthy(box.set_value(piece).run())
-    assert measured(app).pairs[0].against == about.model.translator.tokenizer.target.token_id(piece)
+    assert measured(app, PatchingSlot).pairs[0].against == about.model.translator.tokenizer.target.token_id(piece)
     assert app.query_params["patched_against"] == piece
 
 
@@ -72,7 +66,7 @@ def test_a_stopped_map_shows_what_is_measured(start: Start, monkeypatch: pytest.
     app = patched(start)
     next(button for button in app.button if button.label == "Stop").click()
     healthy(app.run())
-    found = measured(app)
+    found = measured(app, PatchingSlot)
     assert found.job is not None
     assert not found.job.running
     assert 0 < found.job.done < found.job.total
@@ -111,7 +105,7 @@ def test_proposals_and_their_mean(start: Start) -> None:
     if mean.disabled:
         pytest.fail("there is only one proposal for each word")
     healthy(mean.set_value(True).run())
-    found = measured(app)
+    found = measured(app, PatchingSlot)
     assert len(found.question.corrupted) > 1
     assert len(found.pairs) + len(found.left_out) == len(found.question.corrupted)
     expected = mean_map([patching_map(runs) for runs in found.pairs])

@@ -7,8 +7,8 @@ from core.analysis.heads.head import Head
 from core.analysis.interventions.cuts import Cut, parse_cut
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import job_control
-from viz_app.views.heads.cuts import cut_weights
-from viz_app.views.heads.cuts.cut_weights import Cuts
+from viz_app.views.heads.cuts import cut_panel
+from viz_app.views.heads.cuts.cut_panel import Cuts
 
 NAMES = ["cross L2 H3 row 1 column 1 to 0.5 rest", "encoder L1 H1"]
 
@@ -36,7 +36,7 @@ def test_the_same_place_again_is_no_cut(app: AppTest) -> None:
     assert cuts.of(about) == (first, second)
     cuts.toggle(about, [Cut(first.head, first.rows, first.keys, 0.5)])
     assert cuts.of(about) == (second,)
-    effect = cut_weights.effect(about, (second,))
+    effect = cut_panel.effect(about, (second,))
     assert effect.changes != pytest.approx([0.0] * len(effect.changes))
 
 
@@ -54,7 +54,7 @@ def test_a_search_for_cuts_can_be_used(start: Start, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(job_control, "TURN", 60.0)
     app = opened(start(beam_size="1", text="Where?", cutting="true", word="target.1"), "heads")
     healthy(app.button(key="find-cuts").click().run())
-    found = state_of(app, cut_weights.CutSearchSlot).measured
+    found = state_of(app, cut_panel.CutSearchSlot).measured
     assert found is not None
     assert found.job.finished or found.job.error
     if found.states and found.states[-1].is_minimal:

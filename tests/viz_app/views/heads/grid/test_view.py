@@ -13,10 +13,10 @@ from tests.fixtures import SaveModel
 from tests.viz_app.pages import Start, picture_files, reading, state_of, to_page
 from viz_app.drawing.display_text import plain
 from viz_app.session import chosen_heads, sample_sentences
-from viz_app.session.gradient_output import output_text
+from viz_app.session.attributions import output_text
 from viz_app.session.readings import Current, SelectedWords
 from viz_app.views.heads.grid import bertviz_view, head_detail, scorecard_panel
-from viz_app.views.heads.grid.gradient_output_box import NOTHING_SELECTED
+from viz_app.views.heads.grid.heads_view import NOTHING_SELECTED
 from viz_app.views.paper.paper_figures.appendix_figure import KEY
 
 
@@ -103,13 +103,7 @@ def test_the_first_head_follows_the_sentence_until_one_is_selected(
 
 def test_the_gradient_of_one_output_and_several_words_together(app: AppTest, tokenizer: SentencePieceTokenizer) -> None:
     target = ".".join(map(str, [*tokenizer.encode("Ein Hund."), tokenizer.eos_id]))
-    seen = {
-        "weights": "gradient",
-        "output": "selected",
-        "heads_cross": "L1 H2",
-        "words": "false",
-        "target": target,
-    }
+    seen = {"weights": "gradient", "output": "selected", "heads_cross": "L1 H2", "words": "false", "target": target}
     for name, value in seen.items():
         app.query_params[name] = value
     opened(app, "heads")

@@ -165,11 +165,7 @@ def test_a_link_opens_a_history_that_the_app_offers_and_no_other(
 
 
 def test_the_history_is_that_of_the_current_model_or_a_shipped_one(
-    start: Start,
-    tiny_checkpoint: Path,
-    history_file: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    start: Start, tiny_checkpoint: Path, history_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = {name: tmp_path / f"{name}.safetensors" for name in ("current", histories.FALLBACK)}
     for path in paths.values():

@@ -9,7 +9,7 @@ from core.analysis.heads.bracket_attention import SymbolAttention
 from core.parsing.trees import Tree, linearise, read_trees
 from viz_app.components.attention_map import map_payload
 from viz_app.drawing.theme import LIGHT
-from viz_app.views.models.parsing.constituency_tree import clicked_node, tree_payload
+from viz_app.views.models.parsing.constituency_tree import tree_payload
 from viz_app.views.models.parsing.figures import TreeNode, bracket_map, tree_nodes, width
 
 
@@ -81,13 +81,11 @@ def crossing(first: list[tuple[float, float]], second: list[tuple[float, float]]
     )
 
 
-def test_payload_and_clicks(tree: Tree) -> None:
+def test_payload(tree: Tree) -> None:
     payload = tree_payload(tree, 3, [0.1, 0.2, 0.3, 0.15, 0.25])
     assert payload["selected"] == 3
     assert [node["weight"] for node in payload["nodes"]] == [None, None, 0.1, None, 0.2, None, 0.3, 0.15, 0.25]
     assert payload["nodes"][3]["words"] == [2, 4]
-    assert [clicked_node(value, tree) for value in (0, 8)] == [0, 8]
-    assert {clicked_node(value, tree) for value in (9, -1, "1", True, None)} == {None}
 
 
 def test_the_heads_of_one_symbol() -> None:

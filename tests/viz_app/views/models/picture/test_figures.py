@@ -15,11 +15,7 @@ from core.images.line_reader import SPACE, attention_table
 from core.images.patches import patch_name
 from core.results import Explanation
 from viz_app.drawing.theme import DARK, LIGHT, Theme
-from viz_app.views.models.picture.figures import (
-    character_attention,
-    characters_html,
-    tinted_picture,
-)
+from viz_app.views.models.picture.figures import character_attention, characters_html, tinted_picture
 
 ROWS, COLUMNS = 2, 3
 

@@ -18,7 +18,7 @@ from viz_app.session import environment, model_paths
 from viz_app.session.model_opening import opened_model
 from viz_app.session.open_models import OpenModels
 from viz_app.views.models import path_box
-from viz_app.views.models.training import run_facts, run_records
+from viz_app.views.models.training import run_records
 
 LINES = [
     {"kind": "train", "step": 25, "nll": 3.0, "rate": 1e-4, "tokens_per_second": 900.0},
@@ -283,13 +283,13 @@ def test_folders_with_odd_entries_are_listed(app: AppTest, run: Path, tmp_path: 
 def test_a_run_that_went_on_with_a_checkpoint_says_so() -> None:
     facts = {"init": {"file": "en-de.safetensors", "steps": 4450}}
     assert (
-        run_facts.start_note(facts, 100)
+        run_records.start_note(facts, 100)
         == "It started from en-de.safetensors, trained for 4,450 steps, which are not in this log."
     )
     longer = {"init": {"file": "en-de.safetensors", "steps": 3600, "init": facts["init"]}}
-    assert "trained for 8,050 steps" in run_facts.start_note(longer, 100)
+    assert "trained for 8,050 steps" in run_records.start_note(longer, 100)
     assert [
-        run_facts.start_note(facts, 100)
+        run_records.start_note(facts, 100)
         for facts in ({}, {"init": None}, {"init": {}}, {"init": "x"}, {"init": {"steps": "<b>"}})
     ] == [""] * 5
 
@@ -297,13 +297,13 @@ def test_a_run_that_went_on_with_a_checkpoint_says_so() -> None:
 def test_a_log_of_all_runs_of_a_training_says_where_they_began() -> None:
     facts = {"steps": 500, "init": {"steps": 3600, "init": {"steps": 4450}}}
     lines = [{"kind": "train", "step": step, "nll": 1.0} for step in (25, 8050, 8075, 8550)]
-    assert run_facts.start_note(facts, 8550).endswith("They began at these steps: 0 · 4,450 · 8,050.")
+    assert run_records.start_note(facts, 8550).endswith("They began at these steps: 0 · 4,450 · 8,050.")
     mean = facts | {"averaged": [{"file": "other", "run": {"steps": 7}}, {"file": "own"}]}
-    assert run_facts.start_note(mean, 8557).endswith("They began at these steps: 0 · 4,450 · 8,050 · 8,057.")
-    assert [line["step"] for line in run_facts.last_run(facts, lines)] == [25, 500]
+    assert run_records.start_note(mean, 8557).endswith("They began at these steps: 0 · 4,450 · 8,050 · 8,057.")
+    assert [line["step"] for line in run_records.last_run(facts, lines)] == [25, 500]
     own = lines[:1]  # a log of the last run alone
-    assert run_facts.last_run(facts, own) == own
-    assert run_facts.last_run({}, lines) == lines
+    assert run_records.last_run(facts, own) == own
+    assert run_records.last_run({}, lines) == lines
 
 
 def test_a_run_counts_as_in_progress_while_it_writes(run: Path) -> None:
@@ -324,6 +324,6 @@ def test_a_run_counts_as_in_progress_while_it_writes(run: Path) -> None:
 def test_the_runs_of_a_folder_of_runs(run: Path, tmp_path: Path) -> None:
     assert run_records.runs_in(tmp_path) == [run]
     assert run_records.runs_in(run) == [run]
-    with pytest.raises(run_facts.RunRecordError, match=r"neither log.jsonl nor recipe.json"):
+    with pytest.raises(run_records.RunRecordError, match=r"neither log.jsonl nor recipe.json"):
         run_records.run_in(tmp_path)
     assert run_records.runs_in(tmp_path / "none") == []

@@ -5,8 +5,7 @@ from core.analysis.token_path.token_walk import follow_token
 from core.translator import Translator
 from viz_app.language import speaking
 from viz_app.views.steps.figures.formula import SUPERSCRIPTS, math_number, math_text, math_tree, number_text
-from viz_app.views.steps.token_path.figures.output_step_views import PENALTIES
-from viz_app.views.steps.token_path.figures.step_list import step_list
+from viz_app.views.steps.token_path.figures.step_list import PENALTIES, step_list
 
 FROM_SUPERSCRIPTS = {
     superscript: "\u2212" if chr(digit) == "-" else chr(digit) for digit, superscript in SUPERSCRIPTS.items()
@@ -18,11 +17,7 @@ def test_scripts_fractions_and_roots() -> None:
         "math",
         ["msub", ["mi", "s"], ["mi", "j"]],
         ["mo", "="],
-        [
-            "mfrac",
-            ["mrow", ["mi", "q"], ["mo", "\u22c5"], ["mi", "k"]],
-            ["msqrt", ["msub", ["mi", "d"], ["mi", "k"]]],
-        ],
+        ["mfrac", ["mrow", ["mi", "q"], ["mo", "\u22c5"], ["mi", "k"]], ["msqrt", ["msub", ["mi", "d"], ["mi", "k"]]]],
     ]
     assert math_tree("x_1^2")[1] == ["msubsup", ["mi", "x"], ["mn", "1"], ["mn", "2"]]
     assert math_tree(r"\sum_i k")[1] == ["munder", ["mo", "\u2211"], ["mi", "i"]]

@@ -18,9 +18,7 @@ from core.decoding import Hypothesis, SpeculativeStep
 from core.mask_predict_translation import mask_predict_states
 from core.translator import Translator
 from viz_app.drawing.theme import DARK, LIGHT, Theme
-from viz_app.views.translate.generation.figures import (
-    rows_html,
-)
+from viz_app.views.translate.generation.figures import rows_html
 
 
 @pytest.fixture(scope="module")

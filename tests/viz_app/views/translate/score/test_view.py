@@ -8,8 +8,7 @@ from streamlit.testing.v1 import AppTest
 from core.analysis.signs import pair_signs
 from core.analysis.signs.pair_signs import SIGNS
 from core.analysis.signs.thresholds import SignThresholds, Threshold
-from tests.viz_app.pages import Start, healthy, opened, state_of, to_page
-from viz_app.controls.job_control import TURN
+from tests.viz_app.pages import Start, healthy, opened, state_of, submitted, to_page
 from viz_app.session import signs
 from viz_app.views.translate.score import scored_file
 from viz_app.views.translate.score.scored_file import ScoredFile
@@ -30,20 +29,8 @@ def page(start: Start) -> AppTest:
     return opened(start(text="Where?", beam_size="1"), "score")
 
 
-def scored(page: AppTest, text: str) -> AppTest:
-    """The page after a text was entered and its job ended."""
-    page.text_area(key="score_pasted").set_value(text)
-    healthy(page.button(key="score_submit").click().run())
-    job = state_of(page, ScoredFile).job
-    if job is None:
-        return page
-    while job.advance(TURN):
-        pass
-    return healthy(page.run())
-
-
 def test_the_worst_word_is_first_and_the_text_stays(page: AppTest) -> None:
-    scored(page, TEXT)
+    submitted(page, "score", TEXT, ScoredFile)
     table = page.dataframe[0].value
     assert table["log_prob"].is_monotonic_increasing
     assert set(table["line"]) == {1, 2}
@@ -64,7 +51,7 @@ def test_the_worst_word_is_first_and_the_text_stays(page: AppTest) -> None:
 )
 def test_what_cannot_be_scored_is_refused(page: AppTest, text: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scored_file, "MAX_LINES", 4)
-    scored(page, text)
+    submitted(page, "score", text, ScoredFile)
     assert said in page.error[0].value.replace("\\", "")
     assert not page.dataframe
 
@@ -78,7 +65,7 @@ def test_a_file_that_is_no_text_is_refused(page: AppTest) -> None:
 def test_sentences_are_listed_by_their_signs_and_opened_with_the_words(
     page: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scored(page, f"{TEXT}\nA cat.\tEine Eine Eine Katze.")
+    submitted(page, "score", f"{TEXT}\nA cat.\tEine Eine Eine Katze.", ScoredFile)
     healthy(page.segmented_control(key="listed").set_value("sentences").run())
     table = page.dataframe[0].value
     assert table["line"].tolist()[0] == 3
@@ -97,7 +84,7 @@ def test_sentences_are_listed_by_their_signs_and_opened_with_the_words(
 
 
 def test_where_no_sign_fires_the_sentences_name_the_words_of_the_sign_that_they_are_sorted_by(page: AppTest) -> None:
-    scored(page, f"{TEXT}\nIn 2014.\tIm Jahr 2015.")
+    submitted(page, "score", f"{TEXT}\nIn 2014.\tIm Jahr 2015.", ScoredFile)
     healthy(page.segmented_control(key="listed").set_value("sentences").run())
     assert any("no sign fires" in each.value for each in page.markdown)
     assert any("No sign reaches its threshold here" in each.value for each in page.caption)
@@ -116,7 +103,7 @@ def test_without_a_sample_in_its_language_a_model_has_values_alone(
 
     monkeypatch.setattr(signs, "thresholds", lambda _: None)
     monkeypatch.setattr(signs, "measure_steps", refused)
-    scored(page, TEXT)
+    submitted(page, "score", TEXT, ScoredFile)
     healthy(page.segmented_control(key="listed").set_value("sentences").run())
     assert any("no thresholds: the sample is in another language" in each.value for each in page.caption)
     assert page.dataframe[0].value["signs"].tolist() == ["", ""]

@@ -13,7 +13,7 @@ from core.analysis.attribution.contrast import contrast_at, runner_up
 from core.analysis.attribution.contrast_methods import METHODS
 from core.formats.checkpoint import load_checkpoint, save_checkpoint
 from core.model import Transformer
-from tests.viz_app.pages import Start, healthy, opened, reading, state_of
+from tests.viz_app.pages import Start, healthy, measured, opened, reading, state_of
 from viz_app.controls import job_control
 from viz_app.controls.predicted_token import alternatives
 from viz_app.views.why.contrast import faithfulness_sample
@@ -99,9 +99,7 @@ def test_the_address_holds_alternative_and_methods(start: Start) -> None:
 def test_a_stopped_attribution_shows_the_methods_that_are_done(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_control, "TURN", 0.0)
     app = opened(start(beam_size="1", text="The sea."), "contrast")
-    scoring = state_of(app, ScoringSlot).measured
-    assert scoring is not None
-    job = scoring.job
+    job = measured(app, ScoringSlot).job
     healthy(app.run())
     healthy(app.button(key="attribution").click().run())  # Stop
     assert not job.running
@@ -149,9 +147,7 @@ def test_a_link_to_the_shipped_sample_measures_it_and_one_to_an_own_sample_says_
 def test_the_first_picture_waits_for_no_slow_method(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_control, "TURN", 0.0)
     app = opened(start(beam_size="1", text="A dog that no other test explains."), "contrast")
-    scoring = state_of(app, ScoringSlot).measured
-    assert scoring is not None
-    job = scoring.job
+    job = measured(app, ScoringSlot).job
     while not job.done:
         healthy(app.run())
     about, position = reading(app), app.selectbox(key="token").value

@@ -41,15 +41,10 @@ def bertviz_page(
         raise ValueError("no attention maps to draw: pass one for each layer")
     if count := too_long(maps):
         raise RefusedError(
-            "BertViz draws up to {most} tokens, these are {count}: shorten the sentence",
-            most=MAX_TOKENS,
-            count=count,
+            "BertViz draws up to {most} tokens, these are {count}: shorten the sentence", most=MAX_TOKENS, count=count
         )
     attention = [each.weights.double().round(decimals=DECIMALS)[None] for each in maps]
-    names = {
-        "decoder_tokens": _labels(maps[0].row_tokens),
-        "encoder_tokens": _labels(maps[0].key_tokens),
-    }
+    names = {"decoder_tokens": _labels(maps[0].row_tokens), "encoder_tokens": _labels(maps[0].key_tokens)}
     body, data = _split_page(_bertviz_html(attention, names, view, theme, layer, heads))
     scripts = bertviz_scripts.scripts(view)
     hashes = " ".join(map(bertviz_scripts.source_hash, scripts))

@@ -13,7 +13,7 @@ from core.analysis import positions
 from core.analysis.pictures import Curve, Curves
 from core.analysis.positions import Measure
 from core.model import sinusoidal_encoding
-from viz_app.drawing.plotly_chart import bare_axis, color_bar, empty_figure, with_layout
+from viz_app.drawing.plotly_chart import bare_axis, color_bar, empty_figure, legend_above, number_axis, with_layout
 from viz_app.drawing.theme import SMALL, Theme
 from viz_app.language import localized, marked, tr
 
@@ -132,8 +132,7 @@ def rotation_circles(pairs: Sequence[int], position: int, offset: int, d_model: 
             tickfont=font,
         ),
         yaxis=bare_axis(range=[-1.12, 1.12], scaleanchor="x", showticklabels=False),
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": SMALL}},
+        **legend_above(),
         margin_t=34,
         hovermode="closest",
     )
@@ -216,16 +215,6 @@ def _heatmap(values: np.ndarray, most: float, theme: Theme, name: str, height: i
     )
     return with_layout(
         figure,
-        xaxis=_number_axis(theme, "", range=[-0.5, columns - 0.5], side="top"),
-        yaxis=_number_axis(theme, "", range=[rows - 0.5, -0.5]),
-    )
-
-
-def _number_axis(theme: Theme, title: str, **settings: object) -> dict[str, object]:
-    faint = {"size": SMALL, "color": theme.faint}
-    return bare_axis(
-        title={"text": title, "font": faint, "standoff": 6},
-        tickfont={**faint, "family": theme.monospace_font},
-        ticklabelstandoff=3,
-        **settings,
+        xaxis=number_axis(theme, "", ticklabelstandoff=3, range=[-0.5, columns - 0.5], side="top"),
+        yaxis=number_axis(theme, "", ticklabelstandoff=3, range=[rows - 0.5, -0.5]),
     )

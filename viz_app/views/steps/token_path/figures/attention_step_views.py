@@ -48,15 +48,32 @@ VALUES_TEXTS: dict[Kind, str] = {
         "to."
     ),
 }
-SCORE, WEIGHT = NumberColumn(title=marked("score")), NumberColumn(title=marked("weight"), scale="share")
-EXPONENTIAL = NumberColumn(title=marked("exp(score \u2212 largest)"), scale="share")
-DIVIDED = SCORE, WEIGHT, NumberColumn(title=marked("gradient"), scale="share")
+SCORE, WEIGHT = NumberColumn(marked("score")), NumberColumn(marked("weight"), "share")
+EXPONENTIAL = NumberColumn(marked("exp(score \u2212 largest)"), "share")
+DIVIDED = SCORE, WEIGHT, NumberColumn(marked("gradient"), "share")
 UNDIVIDED = (
-    NumberColumn(title="q \u00b7 k"),
-    NumberColumn(title=marked("its weight"), scale="share"),
-    NumberColumn(title=marked("its gradient"), scale="share"),
+    NumberColumn("q \u00b7 k"),
+    NumberColumn(marked("its weight"), "share"),
+    NumberColumn(marked("its gradient"), "share"),
 )
 HALVES = marked("Figure 2, left"), marked("Figure 2, right")  # a head (3.2.1), and all heads (3.2.2)
+# of each step: title, section of the paper, and quantities of the table
+STEPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "query": (marked("Query"), "3.2.2", ("x", "query")),
+    "keys": (marked("Keys"), "3.2.2", ("keys",)),
+    "scores": (marked("Scores"), "3.2.1", ()),
+    "mask": (marked("Mask"), "3.2.3", ("scores", "allowed")),
+    "softmax": (marked("Softmax"), "3.2.1", ("scores", "allowed", "exponentials", "weights")),
+    "scaling": (
+        marked("Scaling"),
+        "3.2.1",
+        ("scores", "allowed", "weights", "gradients", "undivided", "undivided_weights", "undivided_gradients"),
+    ),
+    "values": (marked("Values"), "3.2.2", ("weights", "values")),
+    "weighted-sum": (marked("Weighted sum"), "3.2.1", ("weights", "weighted", "head_output")),
+    "concatenation": (marked("Concatenation"), "3.2.2", ("heads",)),
+    "output-matrix": (marked("Output matrix"), "3.2.2", ("output",)),
+}
 Numbers = Sequence[float | None]
 
 
@@ -90,8 +107,8 @@ def products_block(steps: AttentionSteps, keys: Sequence[str], key: int) -> Bloc
             score=score,
         )
     return Block(
-        title=title,
-        rows=[
+        title,
+        [
             named("q", steps.query, as_bars=True, limit=float(steps.query.abs().max())),
             named("k", steps.keys[key], as_bars=True, limit=float(steps.keys.abs().max())),
             named("q \u00d7 k", steps.products[key], as_bars=True, limit=float(steps.products.abs().max())),
@@ -109,9 +126,7 @@ class _HeadViews:
     def query(self) -> StepView:
         d_model, d_k = len(self.steps.x), len(self.steps.query)
         return self._view(
-            ("x", "query"),
-            title=marked("Query"),
-            section="3.2.2",
+            "query",
             formula=r"q = x W^Q + b^Q",
             text=tr(
                 "Head {head} turns the {d_model} numbers of {token} into a query of {d_k}.",
@@ -121,27 +136,25 @@ class _HeadViews:
                 d_k=d_k,
             ),
             blocks=[
-                Block(title=tr("input x"), rows=[named("x", self.steps.x)], width=self.width),
-                Block(title=tr("query"), rows=[named("q", self.steps.query, as_bars=True)], width=d_k),
+                Block(tr("input x"), [named("x", self.steps.x)], width=self.width),
+                Block(tr("query"), [named("q", self.steps.query, as_bars=True)], width=d_k),
             ],
         )
 
     def keys(self) -> StepView:
         d_k = len(self.steps.query)
         return self._view(
-            ("keys",),
-            title=marked("Keys"),
-            section="3.2.2",
+            "keys",
             formula=r"k_j = x_j W^K + b^K",
             text=tr(KEYS_TEXTS[self.steps.kind], count=d_k),
-            blocks=[Block(title=tr("keys"), rows=self._rows(self.steps.keys.numpy()), width=d_k)],
+            blocks=[Block(tr("keys"), self._rows(self.steps.keys.numpy()), width=d_k)],
         )
 
     def scores(self) -> StepView:
         d_k, tokens = len(self.steps.query), self._keys
         block = Block(
-            title=tr("products of query and key"),
-            rows=self._rows(self.steps.products.numpy(), self.steps.scores.tolist()),
+            tr("products of query and key"),
+            self._rows(self.steps.products.numpy(), self.steps.scores.tolist()),
             width=d_k,
             columns=[SCORE],
         )
@@ -159,11 +172,10 @@ class _HeadViews:
             )
         formula = r"s_j = \frac{q \cdot k_j}{\sqrt{d_k}} = \frac{1}{\sqrt{d_k}} \sum_i q_i k_{ji}"
         return self._view(
-            ("query", "keys", "products", "relative", "scores")
+            "scores",
+            quantities=("query", "keys", "products", "relative", "scores")
             if is_relative
             else ("query", "keys", "products", "scores"),
-            title=marked("Scores"),
-            section="3.2.1",
             formula=formula if not is_relative else r"s_j = \frac{q \cdot k_j}{\sqrt{d_k}} + r_{j - t}",
             text=text,
             blocks=[block],
@@ -193,9 +205,7 @@ class _HeadViews:
                 count=len(self._keys),
             )
         return self._view(
-            ("scores", "allowed"),
-            title=marked("Mask"),
-            section="3.2.3",
+            "mask",
             formula=r"s_j = -\infty \, (j > t)" if kind == "decoder_self" else r"s_j \leftarrow s_j",
             text=text,
             blocks=[mask_block(attention.query_tokens, self._keys, attention.visible, self.path.position)],
@@ -208,9 +218,7 @@ class _HeadViews:
         )
         rows = token_rows(self._keys, numbers)
         return self._view(
-            ("scores", "allowed", "exponentials", "weights"),
-            title=marked("Softmax"),
-            section="3.2.1",
+            "softmax",
             formula=r"a_j = \frac{\exp(s_j)}{\sum_k \exp(s_k)}",
             text=tr(
                 "The exponential of a score, divided by the sum of all, is the weight: {token} attends most to {best}, "
@@ -220,7 +228,7 @@ class _HeadViews:
                 weight=decimal(float(self.steps.weights[self._best]), 3),
             ),
             facts=[(tr("sum of the weights"), decimal(float(self.steps.weights.sum()), 3))],
-            blocks=[Block(title=tr("from scores to weights"), rows=rows, columns=[SCORE, EXPONENTIAL, WEIGHT])],
+            blocks=[Block(tr("from scores to weights"), rows, columns=[SCORE, EXPONENTIAL, WEIGHT])],
         )
 
     def scaling(self) -> StepView:
@@ -237,9 +245,7 @@ class _HeadViews:
             (tr("undivided"), float(steps.undivided_gradients.sum())),
         )
         return self._view(
-            ("scores", "allowed", "weights", "gradients", "undivided", "undivided_weights", "undivided_gradients"),
-            title=marked("Scaling"),
-            section="3.2.1",
+            "scaling",
             formula=r"\frac{\partial a_j}{\partial s_j} = a_j (1 - a_j)",
             text=tr(
                 "Why divide by \u221a{d_k}? A sum of {d_k} products of independent numbers with variance 1 has "
@@ -255,8 +261,8 @@ class _HeadViews:
             facts=[(name, decimal(value, 3)) for name, value in facts],
             blocks=[
                 Block(
-                    title=tr("with the division by \u221a{d_k}, and without", d_k=d_k),
-                    rows=token_rows(self._keys, numbers),
+                    tr("with the division by \u221a{d_k}, and without", d_k=d_k),
+                    token_rows(self._keys, numbers),
                     columns=(*DIVIDED, *UNDIVIDED),
                 )
             ],
@@ -277,15 +283,13 @@ class _HeadViews:
 
     def values(self) -> StepView:
         return self._view(
-            ("weights", "values"),
-            title=marked("Values"),
-            section="3.2.2",
+            "values",
             formula=r"v_j = x_j W^V + b^V",
             text=tr(VALUES_TEXTS[self.steps.kind]),
             blocks=[
                 Block(
-                    title=tr("values"),
-                    rows=self._rows(self.steps.values.numpy(), self._seen(self.steps.weights.tolist())),
+                    tr("values"),
+                    self._rows(self.steps.values.numpy(), self._seen(self.steps.weights.tolist())),
                     width=len(self.steps.head_output),
                     columns=[WEIGHT],
                 )
@@ -296,15 +300,13 @@ class _HeadViews:
         rows = self._rows(self.steps.weighted.numpy(), self._seen(self.steps.weights.tolist()))
         total = VectorRow(label=tr("sum"), values=self.steps.head_output.numpy(), numbers=(1.0,), is_marked=True)
         return self._view(
-            ("weights", "weighted", "head_output"),
-            title=marked("Weighted sum"),
-            section="3.2.1",
+            "weighted-sum",
             formula=r"\mathrm{head} = \sum_j a_j v_j",
             text=tr("Each value times its weight; their sum is the output of the head."),
             blocks=[
                 Block(
-                    title=tr("values times weights, and their sum"),
-                    rows=[*rows, total],
+                    tr("values times weights, and their sum"),
+                    [*rows, total],
                     width=len(self.steps.head_output),
                     columns=[WEIGHT],
                 )
@@ -317,30 +319,26 @@ class _HeadViews:
             for head, output in enumerate(self.steps.heads)
         ]
         return self._view(
-            ("heads",),
-            title=marked("Concatenation"),
-            section="3.2.2",
+            "concatenation",
             formula=r"\mathrm{Concat}(\mathrm{head}_1, \ldots, \mathrm{head}_h)",
             text=tr(
                 "The outputs of all {count} heads, side by side; head {head} is marked.",
                 count=len(rows),
                 head=self.steps.head + 1,
             ),
-            blocks=[Block(title=tr("outputs of the heads"), rows=rows, width=len(self.steps.head_output))],
+            blocks=[Block(tr("outputs of the heads"), rows, width=len(self.steps.head_output))],
         )
 
     def output(self) -> StepView:
         return self._view(
-            ("output",),
-            title=marked("Output matrix"),
-            section="3.2.2",
+            "output-matrix",
             formula=r"\mathrm{Concat}(\mathrm{head}_1, \ldots, \mathrm{head}_h) W^O + b^O",
             text=tr(
                 "The output matrix mixes all heads into {count} numbers: what attention adds to {token}.",
                 count=len(self.steps.output),
                 token=self._token,
             ),
-            blocks=[Block(title=tr("output"), rows=[named(tr("output"), self.steps.output)], width=self.width)],
+            blocks=[Block(tr("output"), [named(tr("output"), self.steps.output)], width=self.width)],
         )
 
     @property
@@ -355,18 +353,11 @@ class _HeadViews:
     def _best(self) -> int:
         return int(self.steps.weights.argmax())
 
-    def _view(self, quantities: tuple[str, ...], *, title: str, section: str, **options: Any) -> StepView:
-        kind, name = self.steps.kind, title.lower().replace(" ", "-")
-        return StepView(
-            name=f"{kind}-{name}",
-            group=tr(GROUPS[kind]),
-            part=kind,
-            quantities=quantities,
-            title=tr(title),
-            section=section,
-            figure=tr(HALVES[section == "3.2.2"]),
-            **options,
-        )
+    def _view(self, name: str, **options: Any) -> StepView:
+        (title, section, quantities), kind = STEPS[name], self.steps.kind
+        told: dict[str, Any] = {"part": kind, "section": section, "quantities": quantities}
+        told |= {"group": tr(GROUPS[kind]), "title": tr(title), "figure": tr(HALVES[section == "3.2.2"])}
+        return StepView(name=f"{kind}-{name}", **{**told, **options})
 
     def _seen(self, numbers: Sequence[float]) -> Numbers:
         """Return numbers of the keys, None where the mask hides one."""

@@ -11,9 +11,16 @@ from core.analysis.token_path.steps import (
 from core.analysis.tokens.words import readable
 from viz_app.drawing.display_text import decimal
 from viz_app.language import localized, marked, tr
-from viz_app.views.steps.figures.step_views import Block, StepView, named
+from viz_app.views.steps.figures.step_views import Block, StepHeading, StepView, named, step_view
 
 INPUT, FEED_FORWARD = marked("Input"), marked("Feed-forward")
+STEPS = {
+    "embedding": StepHeading(INPUT, marked("Embedding"), "3.4", "embedding", ("token", "scale", "scaled")),
+    "position": StepHeading(INPUT, marked("Position"), "3.5", "embedding", ("position",)),
+    "input": StepHeading(INPUT, marked("Sum"), "3.5", "embedding", ("scaled", "position", "total")),
+    "feed_forward-hidden": StepHeading(FEED_FORWARD, marked("Hidden layer"), "3.3", "feed_forward"),
+    "feed_forward-output": StepHeading(FEED_FORWARD, marked("Output"), "3.3", "feed_forward", ("output",)),
+}
 RMS_NORM = r"\mathrm{RMSNorm}(x) = \gamma \frac{x}{\sqrt{m + \epsilon}}"
 LAYER_NORM = r"\mathrm{LayerNorm}(x) = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta"
 
@@ -33,47 +40,35 @@ def embedding_views(path: TokenPath, steps: EmbeddingSteps, width: int) -> list[
             d_model=d_model,
             scale=localized(steps.scale, ".4g"),
         )
-    embedding = StepView(
-        name="embedding",
-        group=tr(INPUT),
-        title=tr("Embedding"),
-        section="3.4",
+    embedding = step_view(
+        STEPS,
+        "embedding",
         formula=r"e = E_t \sqrt{d_{\mathrm{model}}}" if steps.scale != 1 else "e = E_t",
         text=text,
-        part="embedding",
-        quantities=("token", "scale", "scaled"),
-        blocks=[Block(title=tr("row of the matrix"), rows=[named("E", steps.token)], width=width)]
-        + ([Block(title=tr("times the root"), rows=[scaled], width=width)] if steps.scale != 1 else []),
+        blocks=[Block(tr("row of the matrix"), [named("E", steps.token)], width=width)]
+        + ([Block(tr("times the root"), [scaled], width=width)] if steps.scale != 1 else []),
     )
     if steps.position is None:
         return [embedding]
     position = named(tr("position"), steps.position)
     return [
         embedding,
-        StepView(
-            name="position",
-            group=tr(INPUT),
-            title=tr("Position"),
-            section="3.5",
+        step_view(
+            STEPS,
+            "position",
             formula=r"p_{2i} = \sin(t / 10000^{2i / d_{\mathrm{model}}})",
             text=tr(
                 "Position {number} has a vector of its own. Without it the model could not tell the order of words.",
                 number=count,
             ),
-            part="embedding",
-            quantities=("position",),
-            blocks=[Block(title=tr("position {number}", number=count), rows=[position], width=width)],
+            blocks=[Block(tr("position {number}", number=count), [position], width=width)],
         ),
-        StepView(
-            name="input",
-            group=tr(INPUT),
-            title=tr("Sum"),
-            section="3.5",
+        step_view(
+            STEPS,
+            "input",
             formula=r"x = e + p",
             text=tr("Embedding and position are added: all that the first layer gets of {token}.", token=token),
-            part="embedding",
-            quantities=("scaled", "position", "total"),
-            blocks=[Block(title=tr("token, position and their sum"), rows=[scaled, position, total], width=width)],
+            blocks=[Block(tr("token, position and their sum"), [scaled, position, total], width=width)],
         ),
     ]
 
@@ -107,8 +102,8 @@ def stack_view(part: str, group: str, steps: StackSteps, width: int) -> StepView
         facts=[(tr("cosine of the two"), decimal(cosine, 3))],
         blocks=[
             Block(
-                title=tr("before and after"),
-                rows=[named(tr("before"), steps.before), named(tr("after"), steps.after)],
+                tr("before and after"),
+                [named(tr("before"), steps.before), named(tr("after"), steps.after)],
                 width=width,
             )
         ],
@@ -127,7 +122,7 @@ def norm_view(part: str, group: str, steps: NormSteps, width: int) -> StepView:
         )
         quantities = ("x", "variance", "epsilon", "normalised", "gain", "output")
         facts = [(tr("mean square m"), decimal(steps.variance, 4)), epsilon]
-        learned = Block(title=tr("learned scale"), rows=[gain], width=width)
+        learned = Block(tr("learned scale"), [gain], width=width)
     else:
         title, formula, normalised = tr("LayerNorm"), LAYER_NORM, "(x \u2212 \u03bc) / \u03c3"
         text = tr(
@@ -137,7 +132,7 @@ def norm_view(part: str, group: str, steps: NormSteps, width: int) -> StepView:
         quantities = ("x", "mean", "variance", "epsilon", "normalised", "gain", "bias", "output")
         mean = (tr("mean \u03bc"), decimal(steps.mean, 4))
         facts = [mean, (tr("variance \u03c3\u00b2"), decimal(steps.variance, 4)), epsilon]
-        learned = Block(title=tr("learned scale and shift"), rows=[gain, named("\u03b2", steps.bias)], width=width)
+        learned = Block(tr("learned scale and shift"), [gain, named("\u03b2", steps.bias)], width=width)
     rows = [named("x", steps.x), named(normalised, steps.normalised), named(tr("output"), steps.output)]
     return StepView(
         name=part.replace("_norm", "-norm"),
@@ -149,7 +144,7 @@ def norm_view(part: str, group: str, steps: NormSteps, width: int) -> StepView:
         part=part,
         quantities=quantities,
         facts=facts,
-        blocks=[Block(title=tr("before and after"), rows=rows, width=width), learned],
+        blocks=[Block(tr("before and after"), rows, width=width), learned],
     )
 
 
@@ -168,8 +163,8 @@ def residual_view(part: str, group: str, steps: ResidualSteps, width: int) -> St
         facts=[(tr("length of what is added, as a share of x"), decimal(share, 2))],
         blocks=[
             Block(
-                title=tr("input, what is added, and the sum"),
-                rows=[named("x", steps.x), named(tr("added"), steps.added), named(tr("sum"), steps.total)],
+                tr("input, what is added, and the sum"),
+                [named("x", steps.x), named(tr("added"), steps.added), named(tr("sum"), steps.total)],
                 width=width,
             )
         ],
@@ -182,21 +177,18 @@ def feed_forward_views(path: TokenPath, steps: FeedForwardSteps, width: int) -> 
     few = tr("{zeros} of {count} neurons are 0: the activation cuts off what is negative.", zeros=zeros, count=d_ff)
     all_active = tr("All {count} neurons are active: this activation is not cut off at 0.", count=d_ff)
     line = min(2 * width, 64)
-    before = [Block(title=tr("before the activation"), rows=[named("x W\u2081 + b\u2081", steps.inner)], width=line)]
+    before = [Block(tr("before the activation"), [named("x W\u2081 + b\u2081", steps.inner)], width=line)]
     if steps.multiplier is not None:
         multiplier = named("x V + c", steps.multiplier)
-        before.append(Block(title=tr("multiplies the activations"), rows=[multiplier], width=line))
+        before.append(Block(tr("multiplies the activations"), [multiplier], width=line))
     return [
-        StepView(
-            name="feed_forward-hidden",
-            group=tr(FEED_FORWARD),
-            title=tr("Hidden layer"),
-            section="3.3",
+        step_view(
+            STEPS,
+            "feed_forward-hidden",
             formula=r"h = \max(0, x W_1 + b_1)"
             if steps.multiplier is None
             else r"h = \phi(x W_1 + b_1) \cdot (x V + c)",
             text=few if zeros else all_active,
-            part="feed_forward",
             quantities=("x", "inner", "hidden") if steps.multiplier is None else ("x", "inner", "multiplier", "hidden"),
             facts=[
                 (
@@ -205,21 +197,17 @@ def feed_forward_views(path: TokenPath, steps: FeedForwardSteps, width: int) -> 
                 ),
                 (tr("largest"), decimal(float(steps.hidden.max()), 3)),
             ],
-            blocks=[*before, Block(title=tr("hidden neurons"), rows=[named("h", steps.hidden)], width=line)],
+            blocks=[*before, Block(tr("hidden neurons"), [named("h", steps.hidden)], width=line)],
         ),
-        StepView(
-            name="feed_forward-output",
-            group=tr(FEED_FORWARD),
-            title=tr("Output"),
-            section="3.3",
+        step_view(
+            STEPS,
+            "feed_forward-output",
             formula=r"\mathrm{FFN}(x) = h W_2 + b_2",
             text=tr(
                 "The second matrix makes {count} numbers of the {active} active neurons.",
                 count=len(steps.output),
                 active=d_ff - zeros,
             ),
-            part="feed_forward",
-            quantities=("output",),
-            blocks=[Block(title=tr("output"), rows=[named(tr("output"), steps.output)], width=width)],
+            blocks=[Block(tr("output"), [named(tr("output"), steps.output)], width=width)],
         ),
     ]

@@ -8,11 +8,27 @@ from core.model.training import LABEL_SMOOTHING
 from viz_app.drawing.display_text import decimal
 from viz_app.language import localized, marked, tr
 from viz_app.views.steps.figures.formula import math_number, number_text
-from viz_app.views.steps.figures.step_views import Block, NumberColumn, StepView, VectorRow, mask_block, token_rows
+from viz_app.views.steps.figures.step_views import (
+    Block,
+    NumberColumn,
+    StepHeading,
+    StepView,
+    VectorRow,
+    mask_block,
+    step_view,
+    token_rows,
+)
 from viz_app.views.steps.training_step.figures.weight_views import weight_views
 
 PAIR, LOSS, RESULT = marked("Training pair"), marked("Loss"), marked("Result")
-PROBABILITY = NumberColumn(title=marked("probability"), scale="share")
+STEPS = {
+    "shifted": StepHeading(PAIR, marked("Shifted right"), "3.1", "tokens"),
+    "mask": StepHeading(PAIR, marked("Look-ahead mask"), "3.2.3", "mask"),
+    "label": StepHeading(LOSS, marked("Smoothed label"), "5.4", "label"),
+    "loss": StepHeading(LOSS, marked("Loss per token"), "5.4", "tokens"),
+    "result": StepHeading(RESULT, marked("Before and after"), "5.3", "tokens"),
+}
+PROBABILITY = NumberColumn(marked("probability"), "share")
 
 
 def training_views(found: TrainingStep, d_model: int) -> list[StepView]:
@@ -43,17 +59,8 @@ def _shifted_view(found: TrainingStep) -> StepView:
         label=readable(found.predicted_tokens[position]),
     )
     title = tr("what goes in, how probable the next token is, and what that is")
-    blocks = [Block(title=title, rows=rows, columns=[PROBABILITY])]
-    return StepView(
-        part="tokens",
-        name="shifted",
-        group=tr(PAIR),
-        title=tr("Shifted right"),
-        section="3.1",
-        formula=r"x_t = y_{t - 1}",
-        text=text,
-        blocks=blocks,
-    )
+    blocks = [Block(title, rows, columns=[PROBABILITY])]
+    return step_view(STEPS, "shifted", formula=r"x_t = y_{t - 1}", text=text, blocks=blocks)
 
 
 def _mask_view(found: TrainingStep) -> StepView:
@@ -61,12 +68,9 @@ def _mask_view(found: TrainingStep) -> StepView:
         "Each position sees itself and those before it. Without the mask it would see the token that it is to predict, "
         "which goes in one position later."
     )
-    return StepView(
-        part="mask",
-        name="mask",
-        group=tr(PAIR),
-        title=tr("Look-ahead mask"),
-        section="3.2.3",
+    return step_view(
+        STEPS,
+        "mask",
         formula=r"s_j = -\infty \, (j > t)",
         text=text,
         blocks=[mask_block(found.fed_tokens, found.fed_tokens, found.mask, found.position)],
@@ -82,9 +86,9 @@ def _label_view(found: TrainingStep) -> StepView:
         name = tr("{count} others", count=label.others)
         rows.append(VectorRow(label=name, numbers=(q, p, p - q)))
     columns = [
-        NumberColumn(title=marked("label q"), scale="share", digits=5),
-        NumberColumn(title=marked("model p"), scale="share", digits=5),
-        NumberColumn(title=marked("error p \u2212 q"), digits=5),
+        NumberColumn(marked("label q"), "share", digits=5),
+        NumberColumn(marked("model p"), "share", digits=5),
+        NumberColumn(marked("error p \u2212 q"), digits=5),
     ]
     share = math_number(LABEL_SMOOTHING)
     text = tr(
@@ -97,27 +101,24 @@ def _label_view(found: TrainingStep) -> StepView:
         share=decimal(LABEL_SMOOTHING, 1),
         size=size,
     )
-    return StepView(
-        part="label",
-        name="label",
-        group=tr(LOSS),
-        title=tr("Smoothed label"),
-        section="5.4",
+    return step_view(
+        STEPS,
+        "label",
         formula=r"q(y_t) = 1 - \epsilon + \frac{\epsilon}{V}, \, q(v) = \frac{\epsilon}{V}",
         text=text,
         numbers=[
             rf"q(y_t) = 1 - {share} + \frac{{{share}}}{{{size}}} = {math_number(label.labels[0], 5)}, \, "
             rf"q(v) = \frac{{{share}}}{{{size}}} = {math_number(smoothed_label(False, size))}"
         ],
-        blocks=[Block(title=tr("label and prediction of the most probable tokens"), rows=rows, columns=columns)],
+        blocks=[Block(tr("label and prediction of the most probable tokens"), rows, columns=columns)],
     )
 
 
 def _loss_view(found: TrainingStep) -> StepView:
     columns = [
-        NumberColumn(title="\u2212log p", scale="positive"),
-        NumberColumn(title=marked("mean \u2212log p"), scale="positive"),
-        NumberColumn(title=marked("loss"), scale="positive"),
+        NumberColumn("\u2212log p", "positive"),
+        NumberColumn(marked("mean \u2212log p"), "positive"),
+        NumberColumn(marked("loss"), "positive"),
     ]
     numbers = list(zip(found.label_nll, found.uniform_nll, found.losses, strict=True))
     rows = token_rows(found.predicted_tokens, numbers, found.position)
@@ -135,18 +136,15 @@ def _loss_view(found: TrainingStep) -> StepView:
     facts = [(tr("sum"), decimal(total, 3)), (tr("least possible loss of a token"), decimal(found.least_loss, 3))]
     if found.num_forced:
         facts.append((tr("given tokens, without a loss"), localized(found.num_forced)))
-    return StepView(
-        part="tokens",
-        name="loss",
-        group=tr(LOSS),
-        title=tr("Loss per token"),
-        section="5.4",
+    return step_view(
+        STEPS,
+        "loss",
         formula=r"L = \frac{1}{n} \sum_t L_t, \, "
         r"L_t = -(1 - \epsilon) \cdot \log p(y_t) - \frac{\epsilon}{V} \sum_v \log p(v)",
         text=text,
         numbers=[rf"L = \frac{{{math_number(total)}}}{{{count}}} = {math_number(found.loss)}"],
         facts=facts,
-        blocks=[Block(title=tr("loss of each token"), rows=rows, columns=columns)],
+        blocks=[Block(tr("loss of each token"), rows, columns=columns)],
     )
 
 
@@ -157,9 +155,9 @@ def _result_view(found: TrainingStep) -> StepView:
         for row, (one, two) in enumerate(zip(found.log_probs, found.log_probs_after, strict=True))
     ]
     columns = [
-        NumberColumn(title=marked("before"), scale="share"),
-        NumberColumn(title=marked("after"), scale="share"),
-        NumberColumn(title=marked("change of log p")),
+        NumberColumn(marked("before"), "share"),
+        NumberColumn(marked("after"), "share"),
+        NumberColumn(marked("change of log p")),
     ]
     values = {"before": number_text(math.exp(before), 3), "after": number_text(math.exp(after), 3)}
     if after > before:
@@ -181,24 +179,18 @@ def _result_view(found: TrainingStep) -> StepView:
             **values,
         )
     text += " " + tr("The step was taken on a copy: the model itself is as it was.")
-    facts = [
-        (tr("loss before"), decimal(found.loss, 4)),
-        (tr("loss after"), decimal(found.loss_after, 4)),
-    ]
-    return StepView(
-        part="tokens",
-        name="result",
-        group=tr(RESULT),
-        title=tr("Before and after"),
-        section="5.3",
+    facts = [(tr("loss before"), decimal(found.loss, 4)), (tr("loss after"), decimal(found.loss_after, 4))]
+    return step_view(
+        STEPS,
+        "result",
         formula=r"\log P = \sum_t \log p(y_t)",
         text=text,
         numbers=[rf"\log P = {math_number(before)} \rightarrow{math_number(after)}"],
         facts=facts,
         blocks=[
             Block(
-                title=tr("probability of each token before and after the step"),
-                rows=token_rows(found.predicted_tokens, numbers, found.position),
+                tr("probability of each token before and after the step"),
+                token_rows(found.predicted_tokens, numbers, found.position),
                 columns=columns,
             )
         ],

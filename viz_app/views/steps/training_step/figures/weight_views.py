@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,9 +11,16 @@ from core.model.schedule import learning_rate
 from core.model.training import ADAM_BETAS, WARMUP
 from viz_app.language import marked, tr
 from viz_app.views.steps.figures.formula import math_number, number_text, power_of_10
-from viz_app.views.steps.figures.step_views import Block, NumberColumn, StepView, VectorRow
+from viz_app.views.steps.figures.step_views import Block, NumberColumn, StepHeading, StepView, VectorRow, step_view
 
 STEP = marked("Step of one weight")
+STEPS = {
+    "gradient": StepHeading(STEP, marked("Gradient"), "5.3", "gradient"),
+    "moments": StepHeading(STEP, marked("Moments"), "5.3", "adam"),
+    "correction": StepHeading(STEP, marked("Bias correction"), "5.3", "adam"),
+    "rate": StepHeading(STEP, marked("Learning rate"), "5.3", "adam"),
+    "update": StepHeading(STEP, marked("Step of Adam"), "5.3", "adam"),
+}
 ROLES = {
     ("embedding", "source"): marked("embedding in the source"),
     ("embedding", "target"): marked("embedding in the translation"),
@@ -44,11 +50,7 @@ def _gradient_view(found: TrainingStep) -> StepView:
         )
         for use, error, product in zip(weight.uses, errors, products, strict=True)
     ]
-    columns = [
-        NumberColumn(title="\u03b4" + power),
-        NumberColumn(title="x"),
-        NumberColumn(title="\u03b4 x" + products_power),
-    ]
+    columns = [NumberColumn("\u03b4" + power), NumberColumn("x"), NumberColumn("\u03b4 x" + products_power)]
     roles = {tr(ROLES[use.role, use.side]) for use in weight.uses}
     text = tr(
         "{weight} is {value}. Wherever the model uses it, it multiplies a number x, and backpropagation brings the "
@@ -64,17 +66,14 @@ def _gradient_view(found: TrainingStep) -> StepView:
         (tr("gradient by backpropagation"), number_text(weight.gradient)),
         (tr("slope of the loss, without backpropagation"), number_text(weight.slope)),
     ]
-    return StepView(
-        part="gradient",
-        name="gradient",
-        group=tr(STEP),
-        title=tr("Gradient"),
-        section="5.3",
+    return step_view(
+        STEPS,
+        "gradient",
         formula=r"g = \frac{\partial L}{\partial w} = \sum_i \delta_i x_i",
         text=text,
         numbers=[f"g = {math_number(weight.gradient)}"],
         facts=facts,
-        blocks=[Block(title=tr("uses of the weight"), rows=rows, columns=columns)],
+        blocks=[Block(tr("uses of the weight"), rows, columns=columns)],
     )
 
 
@@ -90,19 +89,6 @@ def _scaled(values: Sequence[float]) -> tuple[list[float], str]:
     return [value / 10.0**power for value in values], f" (\u00d7 {power_of_10(power)})" if power else ""
 
 
-def _adam_view(name: str, title: str, formula: str, text: str, **options: Any) -> StepView:
-    return StepView(
-        part="adam",
-        name=name,
-        group=tr(STEP),
-        title=tr(title),
-        section="5.3",
-        formula=formula,
-        text=text,
-        **options,
-    )
-
-
 def _moments_view(found: TrainingStep) -> StepView:
     beta1, beta2 = map(math_number, ADAM_BETAS)
     rest1, rest2 = (math_number(1 - beta) for beta in ADAM_BETAS)
@@ -111,11 +97,11 @@ def _moments_view(found: TrainingStep) -> StepView:
         "Adam keeps two running means for every weight: of its gradients, and of their squares. Both are 0 here before "
         "the step, as at the beginning of a training: a checkpoint does not keep those of its own."
     )
-    return _adam_view(
+    return step_view(
+        STEPS,
         "moments",
-        marked("Moments"),
-        r"m_1 = \beta_1 m_0 + (1 - \beta_1) g, \, v_1 = \beta_2 v_0 + (1 - \beta_2) g^2",
-        text,
+        formula=r"m_1 = \beta_1 m_0 + (1 - \beta_1) g, \, v_1 = \beta_2 v_0 + (1 - \beta_2) g^2",
+        text=text,
         numbers=[
             rf"m_1 = {beta1} \cdot 0 + {rest1} \cdot {gradient} = {math_number(found.adam.moment.item())}",
             rf"v_1 = {beta2} \cdot 0 + {rest2} \cdot {gradient}^2 = {math_number(found.adam.square.item())}",
@@ -129,11 +115,11 @@ def _correction_view(found: TrainingStep) -> StepView:
         "Means that begin at 0 are too small at first; dividing by 1 \u2212 \u03b2 to the power of the number of steps "
         "makes up for it. After this first one they are the gradient and its square again."
     )
-    return _adam_view(
+    return step_view(
+        STEPS,
         "correction",
-        marked("Bias correction"),
-        r"\hat m_t = \frac{m_t}{1 - \beta_1^t}, \, \hat v_t = \frac{v_t}{1 - \beta_2^t}",
-        text,
+        formula=r"\hat m_t = \frac{m_t}{1 - \beta_1^t}, \, \hat v_t = \frac{v_t}{1 - \beta_2^t}",
+        text=text,
         numbers=[
             rf"\hat m_1 = \frac{{{math_number(adam.moment.item())}}}{{1 - {beta1}^1}} = "
             rf"{math_number(adam.corrected_moment.item())}",
@@ -155,20 +141,20 @@ def _rate_view(found: TrainingStep, d_model: int) -> StepView:
         rate=number_text(found.rate),
     )
     half, more = (rf"^{{\mathrm{{{each}}}}}" for each in (math_number(-0.5), math_number(-1.5)))
-    return _adam_view(
+    return step_view(
+        STEPS,
         "rate",
-        marked("Learning rate"),
-        r"\mathrm{rate} = d_{\mathrm{model}}^{\mathrm{-0.5}} \cdot "
+        formula=r"\mathrm{rate} = d_{\mathrm{model}}^{\mathrm{-0.5}} \cdot "
         r"\min(n^{\mathrm{-0.5}}, n \cdot w^{\mathrm{-1.5}})",
-        text,
+        text=text,
         numbers=[
             rf"\mathrm{{rate}} = {d_model}{half} \cdot \min({found.step}{half}, {found.step} \cdot {WARMUP}{more}) = "
             rf"{math_number(found.rate)}"
         ],
         blocks=[
             Block(
-                title=tr("from step 1 to {last}", last=last),
-                rows=[VectorRow(label=tr("rate") + power, values=np.array(rates), as_bars=True)],
+                tr("from step 1 to {last}", last=last),
+                [VectorRow(label=tr("rate") + power, values=np.array(rates), as_bars=True)],
                 width=BARS,
                 names=[tr("step {step}", step=step) for step in steps],
             )
@@ -190,11 +176,11 @@ def _update_view(found: TrainingStep) -> StepView:
         rf"\frac{{{math_number(adam.corrected_moment.item())}}}"
         rf"{{\sqrt{{{math_number(adam.corrected_square.item())}}} + 10^{{\mathrm{{-9}}}}}} = {math_number(after, 6)}"
     )
-    return _adam_view(
+    return step_view(
+        STEPS,
         "update",
-        marked("Step of Adam"),
-        r"w \leftarrow w - \mathrm{rate} \cdot \frac{\hat m_1}{\sqrt{\hat v_1} + \epsilon}",
-        text,
+        formula=r"w \leftarrow w - \mathrm{rate} \cdot \frac{\hat m_1}{\sqrt{\hat v_1} + \epsilon}",
+        text=text,
         numbers=[numbers],
         facts=[(tr("change"), number_text(adam.change.item()))],
     )

@@ -164,7 +164,7 @@ def test_the_scale_of_a_block_is_its_largest_value() -> None:
         VectorRow(label="b", values=np.array([9.0]), limit=9.0),
         VectorRow(label="c", values=np.empty(0)),
     ]
-    assert Block(title="", rows=rows).limit == 3
-    assert Block(title="", rows=rows).has_legend
-    assert Block(title="", rows=rows[1:]).limit == 1
-    assert not Block(title="", rows=rows[1:]).has_legend
+    assert Block("", rows).limit == 3
+    assert Block("", rows).has_legend
+    assert Block("", rows[1:]).limit == 1
+    assert not Block("", rows[1:]).has_legend

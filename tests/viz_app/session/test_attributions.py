@@ -3,8 +3,7 @@
 import pytest
 
 from core import Explanation, Translator
-from viz_app.session.attributions import first_rows
-from viz_app.session.gradient_output import file_part, output_text
+from viz_app.session.attributions import file_part, first_rows, output_text
 from viz_app.session.model_memory import Loaded
 from viz_app.session.model_passes import method_maps
 from viz_app.session.models import Model

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from core.analysis.weight_tables import grid_table, lines_table
-from viz_app.drawing.weight_tables import shown_table
+from viz_app.views.heads.grid.head_detail import shown_table
 
 
 def test_the_table_of_heads_holds_each_weight_by_its_places(make_map: Any) -> None:
