@@ -31,7 +31,7 @@ export function isInEncoder(part) {
  */
 export function addressOf(data, part, step, source, link = part?.link ?? "") {
   const template = data.links?.[link] ?? data.links?.step;
-  if (!template) return "";
+  if (!template || !part) return "";
   const isEncoder = isInEncoder(part);
   const token = isEncoder ? data.tokens?.source[source] : data.tokens?.target[step];
   /** @type {Record<string, string | number>} */

@@ -136,7 +136,7 @@ def test_a_candidate_becomes_the_current_translation(page: Page, app: str) -> No
     pruned = page.get_by_role("button", name=re.compile("position 1, .* pruned at once")).first
     pruned.click()
     expect(pruned).to_have_attribute("aria-pressed", "true")
-    expect(page.locator(".description")).to_contain_text("Pruned: 2 candidates that do not end rank above it.")
+    expect(page.locator(".description")).to_contain_text("as many as the beam is wide (2), rank above it.")
     expect(shown_translation(page)).to_have_text(re.compile("^Forced: "))
     expect(whole).to_have_count(2)  # the token and </s>
     wait_until_idle(page)

@@ -22,6 +22,7 @@ from core.analysis.signs.thresholds import SignThresholds, Threshold
 from core.cli.commands import main
 from core.export import load_explanation
 from core.images.rendering import Style, render
+from core.text.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start, comes_to, healthy, opened, parsed, reading, state_of
 from viz_app.controls import downloads, job_control
 from viz_app.controls.job_control import TURN
@@ -326,7 +327,9 @@ def test_picture(start: Start, rows: dict[str, Row], line_checkpoint: Path) -> N
     run_all(rows, 2)
 
 
-def test_the_path_of_a_checkpoint_in_the_project_is_relative_and_an_upload_is_named() -> None:
+def test_the_path_of_a_checkpoint_in_the_project_is_relative_and_an_upload_is_named(
+    tokenizer: SentencePieceTokenizer,
+) -> None:
     from core.model import Transformer
     from core.model.preset_configs import PRESETS
     from viz_app.session.model_memory import Loaded
@@ -334,7 +337,7 @@ def test_the_path_of_a_checkpoint_in_the_project_is_relative_and_an_upload_is_na
     from viz_app.session.python_code import model_part
     from viz_app.session.uploads import TOGETHER
 
-    translator = Loaded(Translator(Transformer(PRESETS["tiny"]), None))  # type: ignore[arg-type]
+    translator = Loaded(Translator(Transformer(PRESETS["tiny"]), tokenizer))
     assert "from_checkpoint('a/b.safetensors')" in model_part(Model("b", "", translator, str(ROOT / "a/b.safetensors")))
     assert model_part(Model("b", "", translator, "b.safetensors")).endswith("# the file that you uploaded")
     imported = model_part(Model("b", "", translator, TOGETHER, is_imported=True))

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.files.extras import MissingPackageError
 from viz_app.drawing.display_text import shortened
 from viz_app.language import marked
 from viz_app.session.environment import has_folders, is_private, model_folders
@@ -133,6 +132,7 @@ def downloaded(name: str) -> Path:
     Raises:
         ModelError: it cannot be downloaded, or this visitor may not do it.
     """
+    from core.files.extras import MissingPackageError
     from core.formats import hub
 
     if not may_type_path():

@@ -42,7 +42,7 @@ WITHOUT_TOKENS = {
     *(
         f"viz_app.views.{name}"
         for name in (
-            *("paper.positions.figures.positions", "paper.table3.figures"),
+            *("corpus.figures.corpus", "paper.positions.figures.positions", "paper.table3.figures"),
             *("steps.figures.formula", "steps.figures.step_views", "steps.training_step.figures.weight_views"),
             *(f"steps.token_path.figures.{part}_step_views" for part in ("attention", "layer")),
         )

@@ -96,7 +96,7 @@ def chosen() -> Choice | None:
         form = names.__getitem__
         return setting.draw(st.selectbox, label, list(names), format_func=form, width=width, help=about)
 
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         task = box(address.LAB_TASK, tr("Task"), tr_values(TASKS), 250)
         sizes = {name: Settings(**size) for name, size in SIZES.items()}
         names = {name: f"N = {s.num_layers}, d_model = {s.d_model}, h = {s.num_heads}" for name, s in sizes.items()}
@@ -145,7 +145,8 @@ def page() -> None:
         return
     if (choice := chosen()) is None:
         return
-    about(choice)
+    if choice.variant:
+        about(choice)
     slot = session_object(LabSlot)
     run = slot.of(choice, lambda: LabRun(choice))
 
@@ -157,6 +158,8 @@ def page() -> None:
             st.rerun()
 
     job_control(run.job, "lab", marked("Start"), partial(result, run), marked("Pause"), beside)
+    if not choice.variant:
+        about(choice)  # an invitation
 
 
 def result(run: LabRun) -> None:
