@@ -27,6 +27,7 @@ def test_the_file_answers_without_a_network(page: Page, translator: Translator, 
     expect(page.locator(".play .sentence")).to_be_in_viewport()
     expect(page.get_by_role("button", name="L2 H3", exact=True)).to_have_attribute("aria-pressed", "true")
     expect(page.locator("h1")).to_contain_text(HOSTILE)
+    page.mouse.wheel(0, -10)  # until the reader acts, the page scrolls to the stop
     page.locator("[data-axis=query]").first.hover()
     heaviest = max(
         range(len(explanation.source_tokens)), key=lambda key: explanation.maps["cross"][1].weights[2, 0, key].item()
