@@ -26,7 +26,8 @@ def test_the_row_of_a_training() -> None:
 
 def test_what_the_documentation_says_is_seen() -> None:
     last = {row: found.exact[-1] for row, found in recorded().items()}
-    useless = ("no_causal_mask", "no_positions", "no_cross_attention", "no_residual", "no_warmup")
+    useless = ("no_causal_mask", "no_positions", "no_cross_attention", "no_residual")
+    assert last["reverse no_warmup"].median < 0.1  # with some seeds it learns something
     assert max(last[f"reverse {name}"].greatest for name in useless) < 0.1
     assert min(last[row].median for row in ("reverse", "sort no_positions", "reverse norm_before no_warmup")) > 0.7
     assert recorded()["reverse no_causal_mask"].loss.median < 0.7 < 2 < recorded()["reverse no_warmup"].loss.median
