@@ -30,4 +30,4 @@ def test_what_the_documentation_says_is_seen() -> None:
     assert last["reverse no_warmup"].median < 0.1  # with some seeds it learns something
     assert max(last[f"reverse {name}"].greatest for name in useless) < 0.1
     assert min(last[row].median for row in ("reverse", "sort no_positions", "reverse norm_before no_warmup")) > 0.7
-    assert recorded()["reverse no_causal_mask"].loss.median < 0.7 < 2 < recorded()["reverse no_warmup"].loss.median
+    assert recorded()["reverse no_causal_mask"].loss.median < 0.7 < 1.5 < recorded()["reverse no_warmup"].loss.median
