@@ -13,7 +13,7 @@ def switch(page: Page, layer: int, head: int) -> Locator:
 
 def test_heads_are_switched_off_and_back_on(page: Page, app: str) -> None:
     open_page(page, f"{app}/switches?text=Where%3F&beam_size=1")
-    expect(page.get_by_text("The translation needs ")).to_be_visible()
+    expect(page.get_by_text("the relative probability of the translation")).to_be_visible()
     expect(page.locator("div.legend").first).to_contain_text("the scale is logarithmic")
     expect(switch(page, 2, 1)).to_have_attribute(
         "aria-label", re.compile(r": on, off alone: [+\u2212]?\d\.\d{3} nats$")

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
-from viz_app.language import tr
+from viz_app.drawing.display_text import plain
+from viz_app.language import tr, translated
 from viz_app.page_list import script_of
 from viz_app.session.address import Field
 from viz_app.session.fields import is_history_navigation
@@ -96,6 +97,13 @@ def menu(widget: Widget[T], label: str, names: Mapping[T, str], **options: Any) 
     """Draw a menu, as `setting_menu`, of a choice that is not in the address; its value is one of the options."""
     widget.show_labels(names.values())
     return st.selectbox(label, list(names), format_func=names.__getitem__, key=widget.key, **options)
+
+
+def show_answer(answer: str, help: str = "", *then: str | None) -> None:
+    """Draw the answer of a view, a sentence of its analysis, and quietly below it others, such as what methods say."""
+    st.markdown(f"**{plain(translated(answer))}**", help=help or None)
+    for each in filter(None, then):
+        st.caption(plain(translated(each)))
 
 
 def text_button(label: str, on_click: Callable[..., Any], *arguments: Any, **options: Any) -> bool:

@@ -40,6 +40,7 @@ from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, 
 from core.analysis.heads.head import attention_layers
 from core.analysis.pictures import Grid, bar_cell
 from core.analysis.relative_scores import relative_scores
+from core.analysis.removals import Removals
 from core.analysis.tokens.words import readable
 from core.model import MultiHeadAttention
 from core.text.phrases import Number, Phrase, marked
@@ -72,6 +73,14 @@ class ScoreTerm(NamedTuple):
     head: int | None  # counted from 0; None unless `part` is a kind of attention
     value: float  # by how much it raises the score
 
+    @property
+    def title(self) -> Phrase:
+        """What it is, in full."""
+        kind: Kind | None = next((kind for kind in KINDS if kind == self.part), None)
+        if kind and self.layer is not None and self.head is not None:
+            return Head(kind, self.layer, self.head).title
+        return Phrase(PARTS[self.part][1], **({} if self.layer is None else {"layer": Number(self.layer + 1, "d")}))
+
 
 class BarRow(NamedTuple):
     """A row of the bars: one term, or the heads of a layer together."""
@@ -102,6 +111,7 @@ class ScoreComponents(PicturedResult):
     terms: Mapping[Side, tuple[ScoreTerm, ...]]  # of each side, from the embedding upwards, constants last
     score: float  # of the model itself, above what it is compared with
     weights: tuple[float, ...]  # of the whole row, as the model computed them
+    without: tuple[float, ...]  # weight of the key without each term of the keys, in all keys, norms held
 
     def total(self, side: Side) -> float:
         """Sum of the terms of a side."""
@@ -167,6 +177,14 @@ class ScoreComponents(PicturedResult):
             )
 
         return grid("key"), grid("query")
+
+    @property
+    def removals(self) -> Removals:
+        """The weight of the key without each term of the keys."""
+        names = (term.title for term in self.terms["key"])
+        parts = [Phrase(marked("the summand \u201c{name}\u201d of the keys"), name=name) for name in names]
+        what = Phrase(marked("the weight of \u201c{token}\u201d"), token=readable(self.key_tokens[self.key]))
+        return Removals("summand", what, self.weights[self.key], parts, self.without)
 
     def answer(self, at: Head = FIRST) -> str:
         """What is split."""
@@ -252,10 +270,15 @@ def score_components(
     compared[list(others)] = -1 / len(others)
     compared[options.key] += 1
 
-    terms = _terms(options, attention, of_query, of_key, values, compared)
+    of_keys, of_queries = _terms(options, attention, of_query, of_key, values, compared)
     if relative is not None:
-        for of_side in terms.values():
-            of_side["distance", None, None] = float(relative[head.head, options.query] @ compared)
+        of_keys["distance", None, None] = exact(relative[head.head, options.query])
+        of_queries["distance", None, None] = float(of_keys["distance", None, None] @ compared)
+    terms: dict[Side, dict[Summand, float]] = {
+        "key": {name: float(each @ compared) for name, each in of_keys.items()},
+        "query": of_queries,
+    }
+    scores = values[head.place("scores")][options.query]
     found = ScoreComponents(
         head=head,
         query=options.query,
@@ -265,8 +288,9 @@ def score_components(
         key_tokens=key_tokens,
         visible=visible,
         terms={side: tuple(ScoreTerm(*name, each) for name, each in of.items()) for side, of in terms.items()},
-        score=float(values[head.place("scores")][options.query].masked_fill(compared == 0, 0) @ compared),
+        score=float(scores.masked_fill(compared == 0, 0) @ compared),
         weights=tuple(values[head.place("weights")][options.query].tolist()),
+        without=tuple(float((scores - each).softmax(-1)[options.key]) for each in of_keys.values()),
     )
     for side, of_side in found.terms.items():
         size = max(1.0, math.fsum(abs(term.value) for term in of_side))
@@ -274,7 +298,7 @@ def score_components(
         require_agreement(what, found.total(side), found.score, depth_of(model.config), size)
     here, there = (found.weights[each] for each in (options.key, others[0]))
     if options.instead_of is not None and min(here, there) > 1e-30:
-        of_weights, size = math.log(here / there), max(1.0, float(values[head.place("scores")][options.query].max()))
+        of_weights, size = math.log(here / there), max(1.0, float(scores.max()))
         require_agreement("the score, from the logarithms of both weights", of_weights, found.score, 1, size)
     return found
 
@@ -286,8 +310,8 @@ def _terms(
     of_key: ReadStream,
     values: Mapping[str, Tensor],
     compared: Tensor,
-) -> dict[Side, dict[Summand, float]]:
-    """Terms of both sides.
+) -> tuple[dict[Summand, Tensor], dict[Summand, float]]:
+    """Terms of the scores of all keys, [K] each, and those of the query in what the score is compared with.
 
     Args:
         values: of the places of the streams and the head, as `ReadStream.terms` takes them.
@@ -304,10 +328,7 @@ def _terms(
     here = slice(options.query, options.query + 1)
     of_queries = of_query.terms(values, (difference @ w_query)[None], here)
     of_queries["constant", None, None] += b_query @ difference
-    return {
-        "key": {name: float(each @ compared) for name, each in of_keys.items()},
-        "query": {name: float(each) for name, each in of_queries.items()},
-    }
+    return of_keys, {name: float(each) for name, each in of_queries.items()}
 
 
 def _visible(

@@ -6,15 +6,13 @@ are left out in turn, so that a word drawn by lot is one of them: the median ove
 """
 
 from dataclasses import dataclass, replace
-from statistics import median
 
 from core.analysis.attribution.attribute import ContrastAttribution, TokenRow
 from core.analysis.attribution.contrast_methods import NAMES, ContrastMethod
 from core.analysis.attribution.deletion_curves import probabilities_without
+from core.analysis.removals import Removals, probability_of
 from core.analysis.tokens.words import readable
-from core.text.phrases import Number, Phrase, listed, marked
-
-DECIDES = 0.5  # a word decides if less than this share of the probability is left without it
+from core.text.phrases import Phrase, listed, marked
 
 
 @dataclass(frozen=True)
@@ -26,38 +24,23 @@ class WordDeletions:
     words: tuple[TokenRow, ...]  # words with a letter or a digit
     after: tuple[float, ...]  # without each of them
 
+    @property
+    def removals(self) -> Removals:
+        """The probability without each of the words, one at least."""
+        contrast = self.attribution.contrast
+        what = probability_of(readable(contrast.translator.codec.piece(contrast.token)))
+        names = [Phrase(marked("\u201c{text}\u201d"), text=row.name) for row in self.words]
+        return Removals("word", what, self.before, names, self.after)
+
     def answer(self) -> Phrase:
         """The word without which the prediction falls most, if it does, beside a word drawn by lot."""
-        contrast = self.attribution.contrast
-        values = {"a": readable(contrast.translator.codec.piece(contrast.token)), "before": _two(self.before)}
-        if not self.words:
-            return Phrase(marked("The source has no word to leave out."))
-        least = min(self.after)
-        if least >= DECIDES * self.before:
-            words = marked(
-                "No single word decides: the probability of \u201c{a}\u201d is {before}, and without any one word of "
-                "the source {least} or more."
-            )
-            return Phrase(words, least=_two(least), **values)
-        place = self.after.index(least)
-        values |= {"word": self.words[place].name, "least": _two(least)}
-        others = [*self.after[:place], *self.after[place + 1 :]]
-        if not others:
-            words = marked(
-                "Without \u201c{word}\u201d, the probability of \u201c{a}\u201d falls from {before} to {least}."
-            )
-            return Phrase(words, **values)
-        words = marked(
-            "Without \u201c{word}\u201d, the probability of \u201c{a}\u201d falls from {before} to {least}; without a "
-            "word drawn by lot, to {lot}, the median of the other {count}."
-        )
-        return Phrase(words, lot=_two(median(others)), count=str(len(others)), **values)
+        return self.removals.answer() if self.words else Phrase(marked("The source has no word to leave out."))
 
     def agreement(self) -> Phrase | None:
         """Which methods rank this word first among those of the source, and what the others do; None without one."""
-        if not self.words or min(self.after) >= DECIDES * self.before or not self.attribution.scores:
+        if not self.words or (place := self.removals.decisive) is None or not self.attribution.scores:
             return None
-        decisive = self.words[self.after.index(min(self.after))].name
+        decisive = self.words[place].name
         first: dict[ContrastMethod, str] = {
             method: max(self.words, key=lambda row: float(scores[row.indices.start : row.indices.stop].sum())).name
             for method, scores in self.attribution.scores.items()
@@ -88,7 +71,3 @@ def word_deletions(attribution: ContrastAttribution) -> WordDeletions:
     ]
     before, *after = probabilities_without(contrast, [(), *(row.indices for row in words)])
     return WordDeletions(attribution, before, tuple(words), tuple(after))
-
-
-def _two(probability: float) -> Number:
-    return Number(probability, ".2f")

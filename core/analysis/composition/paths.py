@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from core.analysis.composition.edge_effects import EdgeFlow
 from core.analysis.composition.edges import Edge
@@ -77,10 +78,11 @@ class HeadPaths(PicturedResult):
         return [self.edges.effects[edge]] if edge in self.edges.effects else []
 
     def answer(self, at: Head | None = None) -> str:
-        """The strongest edge."""
-        edge = self.edges.ranked()[0]
-        words = marked("Largest effect: {edge}, {effect} nats.")
-        return Phrase(words, edge=edge.edge.title, effect=Number(self.edges.effect(edge), "+.2f"))
+        """The strongest edge, beside one drawn by lot."""
+        edge, effects = self.edges.ranked()[0], list(map(self.edges.effect, self.edges.edges))
+        words = marked("Largest effect: {edge}, {effect} nats; a path drawn by lot: {lot}, the median of all {count}.")
+        numbers = {"effect": Number(self.edges.effect(edge), "+.2f"), "lot": Number(median(effects), "+.2f")}
+        return Phrase(words, edge=edge.edge.title, count=Number(len(effects), ","), **numbers)
 
     def summary(self) -> str:
         """How far estimates and weights agree with the measured effects."""

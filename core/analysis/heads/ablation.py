@@ -4,6 +4,7 @@ To search for a new translation under gates, or to explain one, see `heads.gated
 """
 
 import math
+import random
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +17,13 @@ from core.analysis.declaration import Columns, PicturedResult
 from core.analysis.heads.gating import Gates, gated, head_gates
 from core.analysis.heads.head import all_heads
 from core.analysis.pictures import SMALLEST, Cell, Grid, effect_ends, effect_limit, effect_share, short_form
-from core.analysis.tokens.words import readable_all
+from core.analysis.removals import Removals, left_by_lot, probability_of
+from core.analysis.subject import check_position
+from core.analysis.tokens.words import readable, readable_all
 from core.decoding.text_codec import PassIds
 from core.model import Transformer
 from core.text.phrases import Number, Phrase, listed, marked
-from core.trace import KIND_NAMES, Head, Kind
+from core.trace import KIND_NAMES, KINDS, Head, Kind
 from core.translator import Translator
 
 BLOCK_TOKENS = 1024  # source and target tokens of a batch; limits how long other threads wait for the lock
@@ -33,11 +36,20 @@ class GateEffect:
     # [T] log-probability of each predicted token under the gates, in nats; 0 for a forced one
     log_probs: tuple[float, ...]
     changes: tuple[float, ...]  # [T] the same minus the log-probability without gates
+    drawn: tuple[float, ...] = ()  # changes of the whole with the same gates on heads drawn by lot
 
     @property
     def change(self) -> float:
         """Change of the translation's log-probability, in nats."""
         return sum(self.changes)
+
+    def answer(self) -> Phrase:
+        """What is left of the translation's probability, beside heads drawn by lot, of which there is one at least."""
+        words = marked(
+            "With these heads changed, {left} of the translation's probability is left; with as many drawn by lot, "
+            "{lot}, the median of {count} draws."
+        )
+        return left_by_lot(words, self.change, self.drawn)
 
 
 def token_changes(tokens: Sequence[str], before: Sequence[float], changes: Sequence[float]) -> Columns:
@@ -148,27 +160,42 @@ class HeadsOff(PicturedResult):
         return Cell(text=text, says=says, shade=effect_share(change or 0.0, limit), head=head, is_strong=gate != 1)
 
     def answer(self, at: Head | None = None) -> str:
-        """The head without which the translation is least probable."""
+        """The head without which the translation is least probable, beside one drawn by lot."""
         if not self.changes:
             return Phrase(marked("No head is measured yet."))
-        head = self.ranked[0]
-        words = marked("The translation needs {head} most: without it, its log-probability changes by {change} nats.")
-        return Phrase(words, head=head.title, change=Number(self.changes[head], "+.2f"))
+        what = Phrase(marked("the relative probability of the translation"))
+        left = [math.exp(change) for change in self.changes.values()]
+        return Removals("head", what, 1.0, [head.title for head in self.changes], left).answer()
 
 
 _ALL = Cell(text=Phrase(marked("all")), says=Phrase(marked("All heads of this layer")), shade=0.0)
 
 
-def gate_effect(translator: Translator, source: str, target: str | Sequence[int], gates: Gates) -> GateEffect:
+def gate_effect(
+    translator: Translator, source: str, target: str | Sequence[int], gates: Gates, draws: int = 0
+) -> GateEffect:
     """Score a given translation with and without gates.
+
+    Args:
+        draws: how often the same gates are tried on as many heads of the same kinds, drawn by lot.
 
     Raises:
         ValueError: as `Translator.explain` and `head_gates`.
     """
-    before = translator.explain(source, target).log_probs
-    with gated(translator, gates):
-        after = translator.explain(source, target).log_probs
-    return GateEffect(after, tuple(new - old for new, old in zip(after, before, strict=True)))
+    shuffled, heads = random.Random(0), all_heads(translator.model)
+
+    def scored(gates: Gates) -> tuple[float, ...]:
+        with gated(translator, gates):
+            return translator.explain(source, target).log_probs
+
+    def by_lot() -> Gates:
+        shuffled.shuffle(heads)
+        of_kind = {kind: iter([head for head in heads if head.kind == kind]) for kind in KINDS}
+        return {next(of_kind[head.kind]): gate for head, gate in gates.items()}
+
+    before, after = scored({}), scored(gates)
+    drawn = tuple(sum(scored(by_lot())) - sum(before) for _ in range(draws))
+    return GateEffect(after, tuple(new - old for new, old in zip(after, before, strict=True)), drawn)
 
 
 def ablate_each_head(
@@ -195,6 +222,21 @@ def ablate_each_head(
         after = _log_probs(translator, ids, forced, block)
         for head, log_probs in zip(block, after, strict=True):
             yield head, GateEffect(_floats(log_probs), _floats(log_probs - before))
+
+
+def head_removals(translator: Translator, source: str, target: str | Sequence[int], position: int) -> Removals:
+    """The probability of the predicted token at a position, counted from 0, with each head turned off alone.
+
+    Raises:
+        ValueError: as `Translator.explain`, or there is no such position.
+    """
+    predicted = translator.token_ids(source, target).predicted
+    check_position(position, len(predicted))
+    heads, effects = zip(*ablate_each_head(translator, source, target), strict=True)
+    after = [math.exp(effect.log_probs[position]) for effect in effects]
+    before = math.exp(effects[0].log_probs[position] - effects[0].changes[position])
+    what = probability_of(readable(translator.codec.piece(predicted[position])))
+    return Removals("head", what, before, [head.title for head in heads], after)
 
 
 def head_changes(

@@ -20,7 +20,7 @@ import re
 from collections import defaultdict
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -28,9 +28,11 @@ from torch import Tensor
 from core.analysis.agreement import require_agreement
 from core.analysis.declaration import Columns
 from core.analysis.heads.head import attention_layers
+from core.analysis.removals import left_by_lot
 from core.capture import attention_mask, full_mask
 from core.model import Transformer
 from core.results import Explanation
+from core.text.phrases import Phrase, marked
 from core.trace import HEAD_PATTERN, Edit, Head, Kind, attention_place, edit, parse_head
 from core.translator import Translator
 
@@ -194,10 +196,12 @@ class CutEffect:
 
     Attributes:
         before, after: the pass without and with the cuts.
+        drawn: change of the whole with the same cuts in each other head of their layers.
     """
 
     before: Explanation
     after: Explanation
+    drawn: tuple[float, ...] = ()
 
     @property
     def changes(self) -> tuple[float, ...]:
@@ -208,6 +212,16 @@ class CutEffect:
     def change(self) -> float:
         """Change of the log-probability of the whole translation, in nats."""
         return sum(self.changes)
+
+    def answer(self) -> Phrase:
+        """What is left of the translation's probability, beside the same cuts in the other heads, if there are any."""
+        words = marked("With these cuts, {left} of the translation's probability is left.")
+        if self.drawn:
+            words = marked(
+                "With these cuts, {left} of the translation's probability is left; with the same cuts in another head "
+                "of the layer, {lot}, the median of {count}."
+            )
+        return left_by_lot(words, self.change, self.drawn or (0.0,))
 
     def table(self) -> Columns:
         """A row for each predicted token; positions are counted from 0."""
@@ -257,7 +271,14 @@ def cut_effect(translator: Translator, source: str, target: str | Sequence[int],
     check_positions(cuts, before)
     with cut_translator(translator, cuts):
         after = translator.explain(source, target)
-    effect = CutEffect(before, after)
+    counts = [before.maps[cut.head.kind][cut.head.layer].num_heads for cut in cuts]
+    drawn: list[float] = []
+    for shift in range(1, min(counts, default=1)):
+        heads = [(cut.head.head + shift) % count for cut, count in zip(cuts, counts, strict=True)]
+        moved = [replace(cut, head=cut.head._replace(head=head)) for cut, head in zip(cuts, heads, strict=True)]
+        with cut_translator(translator, moved):
+            drawn.append(sum(translator.explain(source, target).log_probs) - sum(before.log_probs))
+    effect = CutEffect(before, after, tuple(drawn))
     require_agreement("weights as set, minus those of the pass", effect.gap(cuts), 0.0, depth=1)
     return effect
 

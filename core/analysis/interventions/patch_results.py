@@ -68,14 +68,17 @@ class PatchedPairs(PicturedResult):
     into: Into  # the run that is patched
 
     @abstractmethod
-    def strongest(self) -> tuple[str, float]:
-        """Name and share of what has the largest effect."""
+    def strongest(self) -> tuple[str, float, Tensor]:
+        """Name and share of what has the largest effect, and the shares of all among which it is, of any shape."""
 
     def answer(self, at: Head | None = None) -> str:
-        """What has the largest effect."""
-        part, share = self.strongest()
-        words = marked("Largest effect: {part}, {share} of the difference.")
-        return Phrase(words, part=part, share=Number(share, ".0%"))
+        """What has the largest effect, beside one drawn by lot."""
+        part, share, shares = self.strongest()
+        words = marked(
+            "Largest effect: {part}, {share} of the difference; one drawn by lot: {lot}, the median of all {count}."
+        )
+        lot, count = Number(float(shares.nanmedian()), ".0%"), Number(shares.numel(), ",")
+        return Phrase(words, part=part, share=Number(share, ".0%"), lot=lot, count=count)
 
     def summary(self) -> str:
         """Both metrics of each pair, and whether the clean one comes back if everything is patched."""
@@ -188,13 +191,12 @@ class PatchedComponents(PatchedPairs):
             cells.append(PatchedCell(kind, *divmod(largest(shares), shares.size(1))))
         return cells[largest(torch.tensor(list(map(self.share, cells))))]
 
-    def strongest(self) -> tuple[str, float]:
+    def strongest(self) -> tuple[str, float, Tensor]:
         """The attention layer with the largest effect: states after layers carry everything."""
-        cell = self.strongest_cell()
+        cell, shares = self.strongest_cell(), [self.effects[kind].moved(self.into).flatten() for kind in KINDS]
         token = self.position_names(cell.component)[cell.position]
-        return Phrase(marked("{component} at {token} (of attention)"), component=cell.title, token=token), self.share(
-            cell
-        )
+        part = Phrase(marked("{component} at {token} (of attention)"), component=cell.title, token=token)
+        return part, self.share(cell), torch.cat(shares)
 
 
 @dataclass(frozen=True)
@@ -227,11 +229,11 @@ class PatchedHeads(PatchedPairs):
         title = Phrase(marked("Effects of single heads"))
         return (Grid(title=title, columns=columns, rows=rows, width=5, **self.scaled()),)
 
-    def strongest(self) -> tuple[str, float]:
+    def strongest(self) -> tuple[str, float, Tensor]:
         """The head with the largest effect at one position."""
         shares = [each for position in self.effects for each in self._shares(position)]
         head, share = max(shares, key=lambda each: abs(each[1]))
-        return head.title, share
+        return head.title, share, torch.tensor([each for _, each in shares])
 
     def _shares(self, position: int) -> list[tuple[Head, float]]:
         shares = self.effects[position].moved(self.into).tolist()
@@ -275,11 +277,11 @@ class PatchedPaths(PatchedPairs):
         )
         return (grid,)
 
-    def strongest(self) -> tuple[str, float]:
+    def strongest(self) -> tuple[str, float, Tensor]:
         """The head with the largest effect."""
         shares = self.effects.moved(self.into)[:, 0]
         number = largest(shares)
-        return self.senders[number].title, float(shares[number])
+        return self.senders[number].title, float(shares[number]), shares
 
 
 @dataclass(frozen=True)
@@ -305,11 +307,11 @@ class PatchedPositions(PatchedPairs):
         title = Phrase(marked("Effects by position of the sender"))
         return (Grid(title=title, columns=columns, rows=[("", cells)], width=7, **self.scaled(limit)),)
 
-    def strongest(self) -> tuple[str, float]:
+    def strongest(self) -> tuple[str, float, Tensor]:
         """The position with the largest effect."""
         shares = self.effects.moved(self.into)[0]
         position = largest(shares)
-        return self.position_names(self.sender.kind)[position], float(shares[position])
+        return self.position_names(self.sender.kind)[position], float(shares[position]), shares
 
 
 def position_tokens(pairs: Sequence[PairRuns], component: Component) -> tuple[list[str], list[str]]:

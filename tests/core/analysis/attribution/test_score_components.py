@@ -279,7 +279,19 @@ def by_hand() -> ScoreComponents:
     )
     terms: dict[Side, Any] = {"key": key, "query": (ScoreTerm("token", None, None, 1.75),)}
     tokens = ("\u2581a", "\u2581b")
-    return ScoreComponents(Head("encoder_self", 1, 0), 0, 1, None, tokens, tokens, (0, 1), terms, 1.75, (0.1, 0.9))
+    return ScoreComponents(
+        Head("encoder_self", 1, 0),
+        0,
+        1,
+        None,
+        tokens,
+        tokens,
+        (0, 1),
+        terms,
+        1.75,
+        (0.1, 0.9),
+        (0.7, 0.1, 0.5, 0.6, 0.9),
+    )
 
 
 def test_heads_of_a_layer_are_one_bar_until_they_are_opened() -> None:
@@ -314,6 +326,17 @@ def test_the_answer_says_what_is_split() -> None:
         "tokens that it can see there is +1.75."
     )
     assert "at \u201ca\u201d with weight 0.100: the difference" in replace(score, instead_of=0).answer()
+
+
+def test_of_two_keys_a_summand_taken_out_is_its_bar(translator: Translator) -> None:
+    """The weight is then the logistic function of the difference of both scores."""
+    found = asked(translator, query=1, key=1, instead_of=0)
+    expected = [1 / (1 + math.exp(term.value - found.score)) for term in found.terms["key"]]
+    assert found.without == pytest.approx(expected, abs=1e-6)
+    assert by_hand().removals.answer() == (
+        "Without the summand \u201cEncoder L1 H1\u201d of the keys, the weight of \u201cb\u201d falls from 0.90 to "
+        "0.10; without a summand drawn by lot, to 0.65, the median of the other 4."
+    )
 
 
 def test_what_is_not_there_is_refused(translator: Translator) -> None:

@@ -92,7 +92,10 @@ def test_the_table_and_the_answer_name_the_most_harmful_head():
     assert table["change_when_off"] == [-2, 1, *[None] * 6]
     assert table["within_layer"][-1] == pytest.approx(0.5**0.5)
     assert FOUND.ranked == HEADS[:2]
-    assert FOUND.answer().startswith("The translation needs Encoder L1 H1 most: without it")
+    assert FOUND.answer() == (
+        "Without Encoder L1 H1, the relative probability of the translation falls from 1.00 to 0.14; without a head "
+        "drawn by lot, to 2.72, the median of the other 1."
+    )
     assert HeadsOff(HEADS, {}, {}).answer() == "No head is measured yet."
 
 

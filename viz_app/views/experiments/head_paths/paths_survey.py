@@ -108,18 +108,17 @@ def question_boxes(about: Reading) -> tuple[EdgeQuestion, int]:
         if pieces:
             about_b = tr("B: the effect of an edge is on the logit of the predicted token A minus that of B.")
             chosen = alternative_box(about, position, AGAINST, tr("minus"), (BEST,), BEST, about_b)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        metric = metric_box(address.PATHS_METRIC)
-        by: ReplacedBy = setting_segments(
-            address.PATHS_BY, tr("Replace what a sender sends by"), tr_values(BY_NAMES), help=tr(ABOUT_BY)
-        )
-        count = address.PATHS_DRAWN.draw(st.slider, tr("Edges to draw"), 5, 100, step=5, width=260)
-        second = None
-        if by == "sentence":
-            source = about.translation.source
-            SECOND.preset_for((about.model.digest, source), lambda: proposal(about.model, source))
-            label = tr("Second sentence, of equal length in tokens")
-            second = SECOND.draw(st.text_input, label, width="stretch").strip()
+        with st.popover(tr("More")):
+            metric = metric_box(address.PATHS_METRIC)
+            by: ReplacedBy = setting_segments(
+                address.PATHS_BY, tr("Replace what a sender sends by"), tr_values(BY_NAMES), help=tr(ABOUT_BY)
+            )
+            count = address.PATHS_DRAWN.draw(st.slider, tr("Edges to draw"), 5, 100, step=5, width=260)
+    second = None
+    if by == "sentence":
+        source = about.translation.source
+        SECOND.preset_for((about.model.digest, source), lambda: proposal(about.model, source))
+        second = SECOND.draw(st.text_input, tr("Second sentence, of equal length in tokens"), width="stretch").strip()
     against = None if chosen == BEST else about.model.translator.tokenizer.target.token_id(chosen)
     return EdgeQuestion(position, against, by, second, metric), count
 

@@ -14,7 +14,7 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.score_products import map_with_products
 from viz_app.controls.tables import number_column, show_table
-from viz_app.controls.widgets import page_theme, way_to
+from viz_app.controls.widgets import page_theme, show_answer, way_to
 from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.language import joined, marked, tr, translated, translated_all
 from viz_app.session.map_pass import MapPass
@@ -87,7 +87,7 @@ def graph(reading: Reading, survey: QuestionSurvey, count: int) -> None:
     shown = survey.run.runs, survey.found, count, theme, edge, node
     drawn = figures.path_graph(*shown)
     if survey.job.finished:
-        st.caption(plain(translated(HeadPaths(survey.run, survey.found).answer())))
+        show_answer(HeadPaths(survey.run, survey.found).answer())
     left, right = st.container(key="side-by-side").columns([9, 5], gap="medium")
     with left:
         path_graph(drawn, figures.path_graph(*shown, is_narrow=True), paths_survey.select, key="path-graph")

@@ -1,7 +1,6 @@
 """The second sentence of the page Patching, its proposals, and the two tokens to compare."""
 
 import re
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -31,7 +30,6 @@ CORRUPTED = address.CORRUPTED
 TOKEN = address.PATCHED_TOKEN  # in the address it counts from 1
 AGAINST = address.PATCHED_AGAINST  # a piece, or the one below
 BEST = marked("best other token")
-FEW = 3  # proposals beside the text box
 INTO_NAMES: dict[Into, str] = {"corrupted": marked("First into second"), "clean": marked("Second into first")}
 CONTRAST_NAMES: dict[PairContrast, str] = {
     "noun": marked("Noun"),
@@ -72,7 +70,6 @@ def sentence_box(about: Reading) -> tuple[str, list[MinimalPair]]:
     source = about.translation.source
     proposed = proposals(about.model, source)
     CORRUPTED.preset_for((about.model.digest, source), lambda: first_proposal(proposed))
-    few, more = few_and_more(proposed)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="proposals"):
         text = CORRUPTED.draw(
             st.text_input,
@@ -81,11 +78,9 @@ def sentence_box(about: Reading) -> tuple[str, list[MinimalPair]]:
             help=tr(ABOUT_SENTENCE),
             width=620,
         )
-        for pair in few:
-            _button(pair, text)
-        if more:
-            with st.popover(tr("{count} more", count=len(more)), type="tertiary"):
-                _buttons(more, text)
+        if proposed:
+            with st.popover(tr("{count} proposals", count=len(proposed)), type="tertiary"):
+                _buttons(proposed, text)
     if not proposed:
         st.caption(tr("No word of this sentence is in the project's word list: type a second sentence yourself."))
     own = next((pair for pair in proposed if pair.text == text), None)
@@ -95,16 +90,6 @@ def sentence_box(about: Reading) -> tuple[str, list[MinimalPair]]:
         if own is not None and pair is not own and (pair.contrast, pair.words) == (own.contrast, own.words)
     ]
     return text.strip(), same
-
-
-def few_and_more(proposed: list[MinimalPair]) -> tuple[list[MinimalPair], list[MinimalPair]]:
-    """Return as many proposals as fit beside the text box, for as many words as possible, and all others."""
-    seen, turns = Counter[tuple[int, ...]](), dict[str, int]()
-    for pair in proposed:
-        turns[pair.text] = seen[pair.words]
-        seen[pair.words] += 1
-    few = sorted(proposed, key=lambda pair: turns[pair.text])[:FEW]
-    return few, [pair for pair in proposed if pair not in few]
 
 
 def _buttons(pairs: list[MinimalPair], text: str) -> None:

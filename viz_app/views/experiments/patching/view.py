@@ -17,7 +17,7 @@ from core.trace import STACK_NAMES, Head, Stack
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import picture_with_files
 from viz_app.controls.job_control import job_control
-from viz_app.controls.widgets import setting_segments, way_to
+from viz_app.controls.widgets import setting_segments, show_answer, way_to
 from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.drawing.head_names import head_title
 from viz_app.language import marked, tr, tr_lower, translated
@@ -129,12 +129,12 @@ def components(patched: Patching) -> None:
             if len(result.pairs) > 1
             else tr("The first pair.")
         )
+    if patched.job.finished:
+        show_answer(result.answer())
     for number, (side, name) in enumerate(STACK_NAMES.items()):
         title = tr("**{name}**: {text}", name=tr(name), text=tr(ROWS[side]))
         if number == 0:
             headline(title, patched)
-            if patched.job.finished:
-                st.caption(plain(translated(result.answer())))
         else:
             st.markdown(title)
         here = cell if cell is not None and side == side_of(cell.component) else None
@@ -194,9 +194,9 @@ def senders(patched: Patching, receiver: Receiver, hold_networks: bool, measured
     sender = None if clicked is None else Head(*clicked)
     name = f"{head_title(receiver.head)}, {tr_lower(selection.INPUT_NAMES[receiver.input])}"
     recorded = patched.senders(receiver, hold_networks, measured)
-    headline(tr("**Heads that feed {input}**", input=plain(name)), patched, tr(ABOUT_PATHS))
     if measured.job.finished:
-        st.caption(plain(translated(recorded.run().answer())))
+        show_answer(recorded.run().answer())
+    headline(tr("**Heads that feed {input}**", input=plain(name)), patched, tr(ABOUT_PATHS))
     title = tr("Heads that feed {input}", input=name)
     drawn("patching-paths", recorded, title, selected=sender, on_head=address.SENDER.set)
     if sender is None:

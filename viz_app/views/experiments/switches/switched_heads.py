@@ -22,6 +22,7 @@ from viz_app.session.state import session_object
 if TYPE_CHECKING:
     from core import ScoredText
 
+DRAWS = 9  # of heads by lot, as a control
 HeadGates = tuple[tuple[Head, float], ...]  # scaled heads and their factors, sorted, without factors of 1
 
 
@@ -51,7 +52,7 @@ def gated_translation(
 @python_code.with_result(max_entries=64)
 def effect_call(about: Reading, gates: HeadGates) -> Call:
     """Return the call that measures the effect of these gates on the log-probability of the target."""
-    return Call("effect", gate_effect, (*python_code.sentence(about), dict(gates)))
+    return Call("effect", gate_effect, (*python_code.sentence(about), dict(gates)), {"draws": DRAWS})
 
 
 def heads_off_call(about: Reading, gates: Mapping[Head, float], measured: "HeadsOffJob", weighed: bool = False) -> Call:

@@ -16,11 +16,11 @@ from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import number_column, show_table
-from viz_app.controls.widgets import page_theme
+from viz_app.controls.widgets import page_theme, show_answer
 from viz_app.drawing import ablation
-from viz_app.drawing.display_text import decimal, plain, sentence_case
+from viz_app.drawing.display_text import decimal, sentence_case
 from viz_app.drawing.head_names import head_titles
-from viz_app.language import joined, marked, tr, translated
+from viz_app.language import joined, marked, tr
 from viz_app.session import address, python_code, readings
 from viz_app.session.state import session_object
 from viz_app.session.switches import Switches
@@ -36,6 +36,10 @@ The number in a cell is the change of the log-probability of the translation abo
 nats: -0.7 makes it half as probable. The colours have a logarithmic scale, linear below 0.1 nats, so that heads beside
 one with a very large effect can be told apart: compare sizes by the numbers. Heads compensate for each other, so
 effects do not add up, and a head without an effect here may matter in another sentence.
+""")
+ABOUT_CONTROL = marked("""
+By how much the probability of the translation falls, as a whole. The control are the other heads, one at a time, or
+the same switches on as many heads of the same kinds drawn by lot.
 """)
 ABOUT_IMPORTANCE = marked("""
 **Change when off**: the head's output is set to 0, and the same translation is scored again. **Importance by gradient**
@@ -71,6 +75,8 @@ def page(reading: readings.Reading) -> None:
         st.button(tr("All back on"), on_click=switches.switch, args=(model, list(set_to), 1.0), disabled=not set_to)
     recorded = switched_heads.heads_off_call(reading, set_to, measured)
     found: HeadsOff = recorded.run()
+    answer = switched_heads.effect_call(reading, gates).known.answer() if gates else found.answer()
+    show_answer(answer, tr(ABOUT_CONTROL))
     picture(
         found.pictures()[0],
         "switchboard",
@@ -79,7 +85,8 @@ def page(reading: readings.Reading) -> None:
     )
     changed = Counter[Kind](head.kind for head in set_to)
     counts = (tr("{name}: {count} changed", name=tr(KIND_NAMES[kind]), count=changed[kind]) for kind in changed)
-    st.caption(joined(counts) if changed else plain(translated(found.answer())))
+    if changed:
+        st.caption(joined(counts))
     title = tr("Change of the log-probability with each head alone off")
     downloads("switches", "switchboard", recorded.then("table"), title=title)
     outcome(reading, gates)

@@ -19,7 +19,7 @@ from viz_app.controls.changed_translation import changed_translation
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
-from viz_app.controls.widgets import page_theme, text_button
+from viz_app.controls.widgets import page_theme, show_answer, text_button
 from viz_app.drawing import ablation
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
 from viz_app.drawing.theme import head_name
@@ -214,6 +214,7 @@ def _effect(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
     """Draw the change of each token, and the translation before and after."""
     found, theme = effect(reading, cuts), page_theme()
     before, tokens = found.before.log_probs, found.before.predicted_tokens
+    show_answer(found.answer())
     st.markdown(tr("**Log-probability of the translation above**, token by token: blue is less probable, orange more"))
     with st.container(key="cut-changes"):
         st.html(ablation.changed_tokens(tokens, before, found.changes, theme))

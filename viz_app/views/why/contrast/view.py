@@ -18,7 +18,7 @@ from viz_app.controls.job_control import job_control
 from viz_app.controls.predicted_token import token_box
 from viz_app.controls.tables import number_column
 from viz_app.controls.toolbar import token_boxes
-from viz_app.controls.widgets import segments
+from viz_app.controls.widgets import segments, show_answer
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.language import marked, tr, translated
 from viz_app.session.readings import Reading, TokenView, reading_part
@@ -94,9 +94,7 @@ def attribution(reading: Reading, known: PredictionScores, methods: list[Contras
     if result is None:
         return
     if known.without is not None:
-        st.markdown(f"**{plain(translated(known.without.answer()))}**", help=tr(ABOUT_DELETION))
-        if agreement := known.without.agreement():
-            st.caption(plain(translated(agreement)))
+        show_answer(known.without.answer(), tr(ABOUT_DELETION), known.without.agreement())
     st.markdown(plain(translated(result.answer())), help=tr(HOW_TO_READ))
     done: list[ContrastMethod] = [method for method in methods if method in result.scores]
     left, right = st.container(key="scores-and-curves").columns([9, 5], gap="large")

@@ -3,6 +3,7 @@
 from core.analysis.attribution.logit_attribution import Against, LogitAttribution, attribute_logit
 from core.analysis.attribution.logit_lexicon import head_lexicon, rank_lexicons
 from core.analysis.attribution.logit_trace import trace_logits
+from core.analysis.heads.ablation import head_removals
 from core.analysis.recorded_call import Call
 from core.trace import Head
 from viz_app.controls.predicted_token import alternative_box, alternatives
@@ -36,6 +37,12 @@ def terms_call(about: Reading, position: int, against: Against) -> Call:
         DisagreementError: as `attribute_logit`.
     """
     return Call("result", attribute_logit, (trace_call(about), position), {"against": against})
+
+
+@python_code.with_result(max_entries=128)
+def removals_call(about: Reading, position: int) -> Call:
+    """Return the call that turns off each head alone and predicts the token again."""
+    return Call("removals", head_removals, (*python_code.sentence(about), position))
 
 
 @python_code.with_result(max_entries=128)

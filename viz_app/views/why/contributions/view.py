@@ -9,13 +9,14 @@ from core.analysis.attribution.logit_lexicon import LexiconRanking
 from core.analysis.declaration import Columns
 from core.analysis.heads.head import Head
 from core.analysis.recorded_call import Call
+from core.analysis.removals import Removals
 from viz_app.components import word_links
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads, picture_with_files
 from viz_app.controls.predicted_token import token_box
 from viz_app.controls.score_products import map_with_products
 from viz_app.controls.tables import bar_column, number_column, selectable_table, show_table
-from viz_app.controls.widgets import page_theme
+from viz_app.controls.widgets import page_theme, show_answer
 from viz_app.drawing.display_text import decimal, plain
 from viz_app.drawing.head_names import head_title, head_titles
 from viz_app.language import marked, tr, translated
@@ -37,6 +38,11 @@ says more than a logit alone: it leaves out what favours all tokens alike.
 A contribution is what a part adds **directly**. What it changes in later layers is in their contributions. The encoder
 acts through the values of cross-attention, so its share stands at the source tokens, each of which has read its
 neighbours. The split does not say what would happen without a part, since the rest would adapt: see Switches and Cut.
+""")
+ABOUT_REMOVAL = marked("""
+Each head of the model is turned off alone, and the model predicts this token again. Where less than half of its
+probability is left, the head decides. The other heads are the control: what a head drawn by lot does. Below, what heads
+add directly: the two need not agree.
 """)
 ABOUT_LEXICON = marked("""
 At weight 1, a cross-attention head adds the same vector for a source token in every row. Read through the norms that
@@ -69,6 +75,8 @@ def page(reading: Reading) -> None:
     terms: LogitAttribution = recorded.known
     head = logit_terms.term_head(terms)
     pictures = terms.pictures(head)
+    removals: Removals = logit_terms.removals_call(reading, position).known
+    show_answer(removals.answer(), tr(ABOUT_REMOVAL), terms.answer(head))
 
     def draw(number: int) -> None:
         """Draw one of the pictures; a click opens the head of a mark, or the one that adds most to it."""
@@ -82,7 +90,6 @@ def page(reading: Reading) -> None:
         draw(0)
     with right:
         draw(1)
-    st.markdown(plain(translated(terms.answer(head))))
     left, right = st.container(key="difference").columns([5, 6], gap="large")
     with left:
         draw(2)

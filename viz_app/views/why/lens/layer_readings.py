@@ -5,6 +5,7 @@ from typing import Any
 import streamlit as st
 
 from core.analysis.lens.decoder_lens import EncoderLens, encoder_translations
+from core.analysis.lens.layer_removals import layer_removals
 from core.analysis.lens.logit_lens import LENS, LensOptions, LogitLens
 from core.analysis.recorded_call import Call
 from core.analysis.word_scores.least_probable import least_probable_token
@@ -19,6 +20,12 @@ TOP = 10  # tokens of a cell
 def lens_call(about: Reading) -> Call:
     """Return the call that reads what each layer of the decoder predicts."""
     return LENS.call(*python_code.sentence(about), LensOptions(top=TOP))
+
+
+@python_code.with_result(max_entries=128)
+def removals_call(about: Reading, position: int) -> Call:
+    """Return the call that leaves out each layer alone and predicts a token again."""
+    return Call("removals", layer_removals, (*python_code.sentence(about), position))
 
 
 def levels_call(model: Model, search: Search, progress: SearchProgress | None = None) -> Call:

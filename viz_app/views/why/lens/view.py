@@ -8,12 +8,14 @@ from core.analysis.declaration import FIRST
 from core.analysis.lens.decoder_lens import EncoderLens
 from core.analysis.lens.logit_lens import LogitLens, level_name
 from core.analysis.recorded_call import Call
+from core.analysis.removals import Removals
 from core.analysis.tokens.words import readable
 from viz_app.components.picture import picture
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.search_progress import stoppable_result
 from viz_app.controls.tables import bar_column, number_column, show_table
+from viz_app.controls.widgets import show_answer
 from viz_app.drawing import ablation
 from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.language import marked, tr, translated
@@ -32,6 +34,11 @@ A token is **decided** in the first layer from which on it stays the most probab
 own translation need not be the most probable in the last layer either.
 
 The output matrix was trained for the last layer. A lower layer may know a token in a form that the lens cannot read.
+""")
+ABOUT_REMOVAL = marked("""
+Each layer is left out alone: the state that enters it passes it unchanged, and the model predicts this token again.
+Where less than half of its probability is left, the layer decides. The other layers are the control: what a layer drawn
+by lot does. Click a cell for another token.
 """)
 ABOUT_ENCODER = marked("""
 The **DecoderLens** (Langedijk et al. 2023): the encoder stops after a layer, and the decoder translates from there; 0
@@ -57,12 +64,13 @@ def decoder(reading: Reading) -> None:
     recorded = layer_readings.lens_call(reading)
     lens: LogitLens = recorded.known
     place = layer_readings.selected_cell(lens)
+    removals: Removals = layer_readings.removals_call(reading, place[0]).known
+    show_answer(removals.answer(), tr(ABOUT_REMOVAL), lens.answer(FIRST))
     left, right = st.container(key="side-by-side").columns([7, 3], gap="medium")
     with left:
         st.markdown(tr("**Decoder**: the most probable token after each layer"), help=tr(HOW_TO_READ))
         (grid,) = lens.pictures(FIRST)
         picture(grid, "lens", place, on_place=address.CELL.set)
-        st.caption(plain(translated(lens.answer(FIRST))))
         downloads("lens", "lens", recorded.then("table"), title=translated(grid.title))
     with right:
         one_cell(recorded, *place)

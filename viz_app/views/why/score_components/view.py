@@ -18,7 +18,7 @@ from viz_app.components.attention_map import attention_map
 from viz_app.components.picture import picture
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
-from viz_app.controls.widgets import page_theme, setting_menu, text_button
+from viz_app.controls.widgets import page_theme, setting_menu, show_answer, text_button
 from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.drawing.head_names import head_title
 from viz_app.language import marked, tr, translated
@@ -48,6 +48,11 @@ has read, it wrote there.
 
 A bar is not an effect: without a part, the norms and all later parts would change. Switches and Patching try that.
 """)
+ABOUT_REMOVAL = marked("""
+Each summand of the keys is taken out alone, in all keys of this head, with norms held, and the weights of the row are
+computed again. Where less than half of the weight is left, the summand decides. The others are the control: what one
+drawn by lot does.
+""")
 ABOUT_BADGE = marked(
     "The bars are computed from recorded states and parameters, in float64; the score is that of the model's own pass. "
     "Both sums must be the score, to rounding."
@@ -66,7 +71,7 @@ def page(reading: Reading) -> None:
     with refusals_shown():
         recorded = components_call(reading, options)
     found: ScoreComponents = recorded.known
-    st.markdown(plain(translated(found.answer())), help=tr(HOW_TO_READ))
+    show_answer(found.removals.answer(), f"{tr(ABOUT_REMOVAL)}\n\n{tr(HOW_TO_READ)}", found.answer())
     left, right = st.container(key="side-by-side").columns([4, 6], gap="medium")
     with left:
         own_map(reading, found)

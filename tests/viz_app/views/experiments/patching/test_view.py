@@ -4,13 +4,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.heads.head import Head
-from core.analysis.interventions.minimal_pairs import MinimalPair
 from core.analysis.interventions.patching import mean_map, patching_map
 from core.analysis.interventions.recorded_runs import record_runs
 from tests.viz_app.pages import Start, healthy, measured, opened, reading, said, state_of
 from viz_app.controls import job_control
 from viz_app.views.experiments.patching.measurement import PatchingSlot, PathsSlot
-from viz_app.views.experiments.patching.second_sentence import few_and_more
 
 CLEAN, CORRUPTED, TARGET = "The house.", "The train.", "345.28.346.2"
 
@@ -78,18 +76,6 @@ def test_a_stopped_map_shows_what_is_measured(start: Start, monkeypatch: pytest.
     assert measured_layers == found.job.done
     assert f"{found.job.done} of {found.job.total} layers of components" in said(app)
     assert "and each of its heads alone" not in said(app)
-
-
-def test_few_proposals_of_each_kind_are_shown_first() -> None:
-    words = [(number, other) for number in range(5) for other in ("cat", "cow", "fox")]
-    found = [
-        MinimalPair("noun", f"{number} {other}", (number,), (("dog", other),), (number,), 6, (("dog", other),))
-        for number, other in words
-    ]
-    few, more = few_and_more(found)
-    assert sorted(pair.text for pair in [*few, *more]) == sorted(pair.text for pair in found)
-    assert [pair.text for pair in few] == ["0 cat", "1 cat", "2 cat"]  # of several words
-    assert few_and_more(found[:3]) == (found[:3], [])
 
 
 def test_proposals_and_their_mean(start: Start) -> None:

@@ -14,7 +14,7 @@ from viz_app.views.why.contributions.logit_terms import MEAN
 
 
 def said_logit(app: AppTest) -> float:
-    text = next(each.value for each in app.markdown if each.value.startswith("The logit of")).replace("\\", "")
+    text = next(each.value for each in app.caption if each.value.startswith("The logit of")).replace("\\", "")
     number = re.search(r" is ([+\u2212]?[\d.]+) nats", text)
     assert number
     return float(number[1].replace("\u2212", "-"))

@@ -23,7 +23,7 @@ CROSS = {"attending_head": "cross L2 H3", "attending": "2", "attended": "3"}
 
 
 def headline(app: AppTest) -> str:
-    return next(each.value.replace("\\", "") for each in app.markdown if " looks from " in each.value)
+    return next(each.value.replace("\\", "") for each in app.caption if " looks from " in each.value)
 
 
 def asked(app: AppTest) -> ScoreComponents:
