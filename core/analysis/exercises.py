@@ -1,6 +1,5 @@
 """Six exercises about an explained sentence; the model's own numbers, and no key, decide which answers are right."""
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -13,7 +12,9 @@ from core.analysis.heads.ablation import gate_effect
 from core.analysis.heads.head import all_heads
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import score_cards
-from core.analysis.tokens.words import readable_all
+from core.analysis.heads.word_pair import rank_heads, word_pair
+from core.analysis.interventions.control_pairs import NEGATION, PAIRS, control
+from core.analysis.tokens.words import readable_all, text_word_groups
 from core.results import Explanation
 from core.text.phrases import Number, Phrase, marked
 from core.trace import Kind, edit
@@ -23,9 +24,6 @@ MARGIN = 0.1  # a head with so much less weight on the token before than the bes
 SAME = 1e-3  # states that change by less of their length are the same, but for rounding
 MUCH = 1.0  # nats by which one translation is much more probable than another
 BEAM_SIZE = 4  # of the paper (6.1)
-NEGATION = re.compile(
-    r"nicht|kein\w*|nie|niemals|niemand\w*|nichts|ne|n['\u2019]\w+|pas|jamais|no|not|never|\w+n['\u2019]t"
-)
 PARTS = {  # of all layers
     "encoder_self": Phrase("self-attention of the encoder"),
     "decoder_self": Phrase("masked self-attention of the decoder"),
@@ -226,6 +224,14 @@ def _measure_negation(opened: Opened) -> Measured:
     )
     means = marked("\u201c{word}\u201d has {share} of it.")
     says = Phrase(words, word=linked, share=_share(shares[linked]))
+    if opened.translator:
+        found, target = opened.explanation, text_word_groups(opened.explanation.predicted_tokens)
+        key = text_word_groups(found.source_tokens)[int(row.argmax())]
+        pair = word_pair(found, ("target", target[_negation(opened) or 0]), ("source", key))
+        assert pair is not None
+        head = rank_heads(found, pair).heads[0].head
+        words = marked("{says} The head with the most weight there, in another sentence: {control}")
+        says = Phrase(words, says=says, control=control(opened.translator, head, PAIRS["negation"][0]).answer())
     return Measured([linked], says, lambda answer: Phrase(means, word=answer, share=_share(shares[answer])))
 
 

@@ -16,7 +16,6 @@ from core.formats.source_files import SourceFiles
 from core.formats.state_dicts import SUFFIXES, StateDict, open_state_dict, weights_file
 from core.formats.torch_transformer import FIRST, NAME, OF_TARGET, TABLE
 from core.formats.weights import Weights
-from core.text.piece_splitting import CHARACTERS, WORDS
 from core.text.text_files import split_lines
 
 UNKNOWN = "?"  # value of an option that has to be filled in
@@ -39,10 +38,7 @@ PROJECTIONS = {
 NUMBERED = ("q_proj", "k_proj", "v_proj", "out_proj")  # of the Annotated Transformer's `linears`
 RECURRENT = re.compile(r"(weight|bias)_[ih]h(_l\d|$)|(^|[._])(lstm|gru|rnn)([._\d]|$)", re.IGNORECASE)
 DECODER = re.compile(r"(^|[._])(dec|h\.\d|wte|lm_head|model\.layers|blocks?\.\d)", re.IGNORECASE)
-DRAFT = (
-    "`python -m core inspect FILE --draft config.json` writes a description to fill in, with which it opens; with its "
-    "code, `--check MODULE:FUNCTION` needs none"
-)
+DRAFT = "`python -m core inspect FILE --draft config.json` writes a description to fill in, with which it opens"
 TOKENS = re.compile(r"emb|lut|tok|vocab", re.IGNORECASE)
 HEADS = ("nhead", "n_head", "n_heads", "num_heads", "heads", "h")  # names of the setting
 SPELLINGS = {
@@ -122,7 +118,7 @@ def _description(
         **({"layer_norm": "sample_std", "layer_norm_eps": 1e-6} if sample_std else {"layer_norm_eps": UNKNOWN}),
         **({"layer_norm": UNKNOWN} if own_norms else {}),
         **_matrices(weights, prefix, notes),
-        **vocabulary_options(files, notes),
+        **_vocabularies(files, notes),
         "source_start": UNKNOWN,
         "source_end": UNKNOWN,
     }
@@ -220,8 +216,8 @@ def _matrices(weights: Weights, prefix: str, notes: list[str]) -> dict[str, Any]
     return found
 
 
-def vocabulary_options(files: SourceFiles, notes: list[str]) -> dict[str, Any]:
-    """Special pieces, and how texts are split, by the list of pieces beside the parameters."""
+def _vocabularies(files: SourceFiles, notes: list[str]) -> dict[str, Any]:
+    """Special pieces by the list of pieces beside the parameters."""
     lists = sorted(name for name in files.names if name in ("vocab.txt", "source_vocab.txt", "target_vocab.txt"))
     models = sorted(name for name in files.names if name.endswith(".model"))
     pieces = split_lines(files.text(lists[-1])) if lists else []
@@ -233,6 +229,4 @@ def vocabulary_options(files: SourceFiles, notes: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {
         option: next((each for each in spellings if each in pieces), UNKNOWN) for option, spellings in SPELLINGS.items()
     }
-    ordinary = {len(piece) for piece in pieces if piece not in found.values()}
-    split = UNKNOWN if not pieces else CHARACTERS if ordinary == {1} else WORDS
-    return found if models else {**found, "split": split}
+    return found if models else {**found, "split": UNKNOWN}

@@ -17,12 +17,11 @@ from torch import Tensor, nn
 
 from core.files.strict_json import json_object, json_text
 from core.formats.checkpoint import Checkpoint, CheckpointError, check_vocabularies
-from core.formats.description_draft import UNKNOWN, vocabulary_options
 from core.formats.importing import import_files
 from core.formats.proof import Forward, proved
 from core.formats.source_files import SourceFiles
 from core.formats.state_dicts import open_only_state_dict
-from core.formats.torch_transformer import OF_TARGET, TABLE, vocabulary_config
+from core.formats.torch_transformer import TABLE
 from core.formats.weights import FLOATS
 from core.model import Transformer
 from core.text.tokenizer import Tokenizer
@@ -49,18 +48,19 @@ def checkpoint_of_model(
     """
     if isinstance(model, Transformer):
         return _own(model, tokenizer)
-    if description is None and hasattr(getattr(model, "config", None), "to_dict"):
+    if description is not None:
+        return _described(model, tokenizer, description, forward)
+    if hasattr(getattr(model, "config", None), "to_dict"):
         return _of_transformers(model, tokenizer)
-    if description is None and tokenizer is None:
-        raise CheckpointError(
-            f"{type(model).__name__} is neither a core.Transformer nor a model of transformers: give its vocabulary, "
-            f"{VOCABULARIES}; or its numbers of tokens, as description={{'vocabulary': 'numbers', 'pad': 0, ...}}"
-        )
-    return _of_others(model, tokenizer, description or {}, forward)
+    raise CheckpointError(
+        f"{type(model).__name__} is neither a core.Transformer nor a model of transformers: give its description, the "
+        f"config.json of docs/formats.md. After torch.save(model.state_dict(), FILE), `python -m core inspect FILE "
+        f"--draft config.json` writes one to fill in"
+    )
 
 
 def checked_files(files: SourceFiles, name: str) -> Checkpoint:
-    """The checkpoint of a file, described or not, `proved` by the module that a function `MODULE:FUNCTION` returns.
+    """The checkpoint of a described file, `proved` by the module that a function `MODULE:FUNCTION` returns.
 
     It is imported from the present folder, and its module gets the parameters of the file, or a `CheckpointError` says
     that there is no such function or that some are missing.
@@ -77,28 +77,8 @@ def checked_files(files: SourceFiles, name: str) -> Checkpoint:
         if missing := [each for each, bare in names.items() if bare not in state.weights.shapes]:
             raise CheckpointError(f"{state.weights.file_name} has no {missing[0]:.80}, a parameter of {name:.80}")
         module.load_state_dict({each: state.weights.get(bare) for each, bare in names.items()}, strict=False)
-        lists = {SIDES[bool(OF_TARGET.search(key))]: each for key, each in state.settings.items() if type(each) is list}
-    for side, pieces in lists.items():
-        files = files.with_content(f"{side}_vocab.txt" if len(lists) > 1 else "vocab.txt", _vocabulary(pieces)[1])
-    return _proved(module, files, json_object(files.read(CONFIG)) if CONFIG in files.names else {})
-
-
-def _proved(
-    module: nn.Module, files: SourceFiles, given: Mapping[str, Any], forward: Forward | None = None
-) -> Checkpoint:
-    """The checkpoint of a description, or, of one without `nhead`, of a vocabulary and what the module computes."""
-
-    def load(options: Mapping[str, Any], parameters: Mapping[str, Tensor] | None) -> Checkpoint:
-        return import_files(files.with_content(CONFIG, _json(options), parameters))
-
-    if "nhead" in given:
-        return proved(module, given, load, forward)
-    modules = sorted(module.named_modules(), key=lambda each: bool(OF_TARGET.search(each[0])))
-    tokens = [each for name, each in modules if isinstance(each, nn.Embedding) and not TABLE.fullmatch(name)]
-    listed = {option: value for option, value in vocabulary_options(files, []).items() if value != UNKNOWN}
-    described = {**({"unknown": None} if listed else {}), **listed, **given}
-    sizes = [each.num_embeddings for each in (*tokens[:1], *tokens[-1:])] or [0, 0]
-    return proved(module, described, load, forward, vocabulary_config(files, described, sizes))
+    described = json_object(files.read(CONFIG)) if CONFIG in files.names else {}
+    return proved(module, described, lambda options: import_files(files.with_content(CONFIG, _json(options))))
 
 
 def _own(model: Transformer, tokenizer: object) -> Checkpoint:
@@ -127,10 +107,10 @@ def _of_transformers(model: nn.Module, tokenizer: object) -> Checkpoint:
         return import_files(SourceFiles(_label(model), paths, settings, _tensors(model, model.state_dict())))
 
 
-def _of_others(
+def _described(
     model: nn.Module, tokenizer: object, description: Mapping[str, Any] | str | Path, forward: Forward | None
 ) -> Checkpoint:
-    """The checkpoint of a module of another project, see `_proved`."""
+    """The checkpoint of a description, `proved`."""
     given = json_object(Path(description).read_bytes()) if isinstance(description, str | Path) else description
     contents: dict[str, bytes] = {}
     paths: dict[str, Path] = {}
@@ -147,7 +127,8 @@ def _of_others(
             contents[f"{side}_{name}" if side else name] = content
     tables = {name: each for name, each in model.named_buffers() if each.dim() > 1 and TABLE.fullmatch(name)}
     tensors = _tensors(model, {**dict(model.named_parameters(remove_duplicate=False)), **tables})
-    return _proved(model, SourceFiles(_label(model), paths, contents, tensors), given, forward)
+    files = SourceFiles(_label(model), paths, contents, tensors)
+    return proved(model, given, lambda options: import_files(files.with_content(CONFIG, _json(options))), forward)
 
 
 def _vocabulary(tokenizer: object) -> tuple[str, bytes]:

@@ -7,54 +7,34 @@ options of the description are tried until all do.
 """
 
 import inspect
-import math
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import product
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast, get_args
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from core.files.strict_json import json_text
 from core.formats.checkpoint import Checkpoint, CheckpointError
-from core.formats.torch_transformer import OF_VOCABULARY
-from core.formats.traced_module import Recorder, Step, TracedModule
 from core.model import Transformer
-from core.model.config import TransformerConfig
+from core.model.config import Activation, TransformerConfig
 from core.trace import edit, later_tokens_visible, places, record
 
-Forward = Callable[..., Any]  # ids [B, S] and [B, T] to logits
+Forward = Callable[[Tensor, Tensor], Any]  # ids [B, S] and [B, T] to logits
 Description = Mapping[str, Any]
-# A way to call a forward: what it does with targets (0: nothing; 1: it puts the start before them and leaves out the
-# last one; 2: it leaves out the last one), what True means in its masks ("torch", as in `torch.nn.Transformer`,
-# "visible", "hidden", "added" for numbers that are added to scores, or "" for none), their axes unless torch's, whether
-# they are of 0 and 1, whether ids are [S, B] and results [T, B, V]
-Call = tuple[int, str, int, bool, bool]
-Parameters = Mapping[str, Tensor]
-Load = Callable[[Description, Parameters | None], Checkpoint]  # by a description; of other parameters than the module's
+# A way to call a forward: what True means in its masks ("torch", as in `torch.nn.Transformer`, "visible", "hidden", or
+# "" for none), their axes unless torch's, whether they are of 0 and 1, whether ids are [S, B] and results [T, B, V]
+Call = tuple[str, int, bool, bool]
+Load = Callable[[Description], Checkpoint]
 SHAPE = 3, 7, 5  # B, S and T of the batch that is compared
-LONG = 2, 48, 40  # B, S and T of a longer one
 PADDING = 2  # tokens that a sentence with padding has at its end
 ROUNDING = 2.0**-20  # of a sub-layer in float32, relative
 OF_TARGET = re.compile(r"(?!mem)(.*(tgt|trg|target|dec|look|causal|future)|y)", re.IGNORECASE)
-ARITHMETIC = (  # options of a description that are not about names
-    *("scale_embedding", "positions", "position_exponent", "position_offset", "norm_first", "nhead", "activation"),
-    "layer_norm_eps",
-)
-NO_CAUSAL_MASK = (
-    "has no causal mask: its decoder's self-attention attends to later tokens, those that it is to predict. It is "
-    "shown as it is; searches do not know later tokens"
-)
-PADDING_SEEN = (
-    "attends to padding: in a batch with longer sentences its results are others than for a sentence alone. It is "
-    "shown as for a sentence alone"
-)
 VALUES = ("input", "output", "norm_output", "residual_after")  # of a part, in the order of the computation
 
 
@@ -69,35 +49,20 @@ class Agreement(NamedTuple):
 
 
 class UserModule:
-    """A module as a function of token ids.
-
-    Args:
-        config: its vocabularies and special tokens.
-        project: the output layer, if it is outside of the forward; without it, states are taken as logits.
+    """A module as a function of token ids, for a model `like` it in its vocabularies and special tokens.
 
     Raises:
         CheckpointError: it cannot be run on ids of source and target, or mixes the sentences of a batch.
     """
 
-    def __init__(
-        self,
-        module: nn.Module,
-        config: TransformerConfig,
-        forward: Forward | None,
-        project: Callable[[Tensor], Tensor] | None = None,
-    ) -> None:
-        self._module, self._config, self.project, self._batch = module, config, project, batch_of(config)
+    def __init__(self, module: nn.Module, like: Transformer, forward: Forward | None) -> None:
+        self._module, self._like, self._batch = module, like, batch_of(like.config)
         self._forward, self._is_own = forward or module.forward, forward is None
-        named = list(inspect.signature(self._forward).parameters) if self._is_own else []
+        named = list(inspect.signature(self._forward).parameters)[2:] if self._is_own else []
         self._masks = [name for name in named if re.search("pad|mask|len", name.lower())]
-        self._sides = sorted(
-            (each for each in named if each not in self._masks), key=lambda each: bool(OF_TARGET.match(each))
-        )[:2]
         found: dict[Call, tuple[bool, bool, bool, bool]] = {}
         problems: list[Exception] = []
         for self._call in self._calls():  # noqa: B020
-            if self._call[0] and any(each[:2] == (True, True) for each in found.values()):
-                break  # it does nothing with targets
             try:
                 found[self._call] = self._properties()
             except Exception as error:  # of the code of others, called in a way that it may not be made for
@@ -118,7 +83,7 @@ class UserModule:
 
     @torch.no_grad()
     def agreement(self, model: Transformer) -> Agreement:
-        """Compare a model with the module on a batch without padding, and on longer sentences if it takes them."""
+        """Compare a model with the module on a batch without padding."""
         names = [name for name in places(model) if name.endswith(VALUES) and not name.split(".")[-2].isdecimal()]
         with edit(model, {} if self.is_causal else later_tokens_visible(model)), record(model, names) as ours:
             log_probs = model(*self._batch).float().log_softmax(-1)
@@ -132,15 +97,8 @@ class UserModule:
             alike = ((part, each) for part, each in self._values if each.shape == value.shape)
             if found := next((part for part, each in alike if float((each - value).abs().max()) <= margin), ""):
                 depth, last = number, found
-        agrees, place = difference <= margin_of(theirs, model.config), [*names, "logits"][depth]
-        batch = batch_of(model.config, LONG)
-        with suppress(Exception):  # of the code of others, for too many positions
-            theirs = self._log_probs(*batch)
-            with edit(model, {} if self.is_causal else later_tokens_visible(model)):
-                longer = float((model(*batch).float().log_softmax(-1) - theirs).abs().max())
-            if agrees and longer > margin_of(theirs, model.config):
-                agrees, difference, place = False, longer, f"position {SHAPE[1]} on"
-        return Agreement(agrees, depth, -difference, last, place)
+        agrees = difference <= margin_of(theirs, model.config)
+        return Agreement(agrees, depth, -difference, last, [*names, "logits"][depth])
 
     @torch.no_grad()
     def _log_probs(self, source: Tensor, target: Tensor) -> Tensor:
@@ -160,7 +118,8 @@ class UserModule:
         def see(name: str, _module: nn.Module, arguments: tuple[Any, ...], output: object) -> None:
             for part, value in ((f"input of {name}", arguments), (name, output)):
                 tensors = [each.detach().float().cpu() for each in _tensors_of(value) if each.dim() == 3]
-                seen.extend((part, each if len(each) == SHAPE[0] else each.transpose(0, 1)) for each in tensors)
+                by_row = [each if len(each) == SHAPE[0] else each.transpose(0, 1) for each in tensors]
+                seen.extend((part, each) for each in by_row if each.size(-1) == self._like.config.d_model)
 
         handles = [each.register_forward_hook(partial(see, name)) for name, each in self._module.named_modules()]
         try:
@@ -170,43 +129,19 @@ class UserModule:
                 handle.remove()
         return seen
 
-    def structure(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
-        """See `TracedModule.read`."""
-        ids = [(self._batch[0][row : row + 1], self._batch[1][row : row + 1]) for row in range(2)]
-        stored = [each.detach().float().cpu() for each in (*self._module.parameters(), *self._module.buffers())]
-        sizes = self._config.vocab_size, self._config.target_size
-        passes = [self._steps(*each) for each in ids]
-        return TracedModule(type(self._module).__name__, ids, passes, stored, sizes).read()
-
-    @torch.no_grad()
-    def _steps(self, source: Tensor, target: Tensor) -> list[Step]:
-        """The operations of its pass, with attention in operations of its own."""
-        is_fast = torch.backends.mha.get_fastpath_enabled()
-        torch.backends.mha.set_fastpath_enabled(False)
-        try:
-            with sdpa_kernel(SDPBackend.MATH), Recorder() as recorder:
-                self._log_probs(source, target)
-        finally:
-            torch.backends.mha.set_fastpath_enabled(is_fast)
-        return recorder.steps
-
     def _run(self, source: Tensor, target: Tensor) -> Tensor:
-        config, (shift, *_, is_first) = self._config, self._call
+        config, is_first = self._like.config, self._call[-1]
         device = next((each.device for each in self._module.parameters()), target.device)
         source, target = source.to(device), target.to(device)
-        given = target if not shift else torch.cat((target[:, 2 - shift :], target[:, -1:]), 1)
-        ids = (source.T, given.T) if is_first else (source, given)
-        by_name = dict(zip(self._sides, ids, strict=True)) if len(self._sides) == len(ids) else {}
-        arguments = self._arguments(source, given)
-        result = self._forward(**by_name, **arguments) if by_name else self._forward(*ids, **arguments)
-        tensors = list(_tensors_of(result))
+        ids = (source.T, target.T) if is_first else (source, target)
+        tensors = list(_tensors_of(self._forward(*ids, **self._arguments(source, target))))
         outputs = [each.transpose(0, 1) if is_first else each for each in tensors if each.dim() == 3]
-        outputs = [each for each in outputs if each.shape[:2] == target.shape]
-        if not outputs:
+        outputs = [each for each in outputs if each.size(-1) in (config.target_size, config.d_model)]
+        if not outputs or outputs[0].shape[:2] != target.shape:
             raise ValueError(f"it returns {[list(each.shape) for each in tensors]}, not [B, T, {config.target_size}]")
         output = outputs[0].float().cpu()
         if output.size(-1) != config.target_size:
-            output = self.project(output) if self.project else output
+            output = self._like.project(output)  # by the output layer, which stands outside of it
         elif float(output.min()) >= 0 and torch.allclose(output.sum(-1), torch.ones(()), atol=1e-3):
             output = output.log()
         if not output.isfinite().all():
@@ -216,15 +151,13 @@ class UserModule:
     def _calls(self) -> Iterator[Call]:
         """Ways to call the forward, the more common ones first."""
         kinds = [(kind, *each) for each in product((4, 3, 2), (False, True)) for kind in ("visible", "hidden")]
-        kinds += [("added", axes, False) for axes in (4, 3, 2)]
         masks = [*[("torch", 0, False), *kinds] * bool(self._masks), ("", 0, False)]
-        for shift, (kind, axes, numbers), is_first in product((0, 1, 2), masks, (False, True)):
-            if self._is_own or not (shift or is_first):
-                yield shift, kind, axes, numbers, is_first
+        for (kind, axes, numbers), is_first in product(masks, (False, True)[: 1 + self._is_own]):
+            yield kind, axes, numbers, is_first
 
     def _arguments(self, source: Tensor, target: Tensor) -> dict[str, Tensor]:
         """Masks and lengths by the names of parameters."""
-        config, (_, masks, axes, numbers, _) = self._config, self._call
+        config, (masks, axes, numbers, _) = self._like.config, self._call
         found: dict[str, Tensor] = {}
         for name in self._masks if masks else ():
             ids = target if OF_TARGET.match(name) else source
@@ -240,15 +173,14 @@ class UserModule:
             else:
                 visible = real[:, None] & pairs if axes > 2 else pairs
             mask = (visible[:, None] if axes == 4 else visible) ^ (masks != "visible")
-            found[name] = torch.zeros(mask.shape).masked_fill(mask, -math.inf) if masks == "added" else mask
-            found[name] = mask.float() if numbers else found[name]
+            found[name] = mask.float() if numbers else mask
         return found
 
     def _properties(self) -> tuple[bool, bool, bool, bool]:
         """Whether sentences are independent, the last logit depends on the last token and others do not, and whether
         padding is hidden.
         """
-        config, (source, target) = self._config, self._batch
+        config, (source, target) = self._like.config, self._batch
         whole, changed = self._log_probs(source, target), target.clone()
         changed[0, -1] = next((each for each in target.unique().tolist() if each != int(target[0, -1])), config.eos_id)
         alone, changed = self._log_probs(source[:1], target[:1]), self._log_probs(source, changed)
@@ -264,14 +196,14 @@ class UserModule:
         return is_same(alone, whole[:1]), *depends, hides
 
 
-def batch_of(config: TransformerConfig, shape: tuple[int, int, int] = SHAPE) -> tuple[Tensor, Tensor]:
+def batch_of(config: TransformerConfig) -> tuple[Tensor, Tensor]:
     """Random ids of no special tokens, targets from the start on: [B, S] and [B, T]."""
     special, generator = {config.pad_id, config.bos_id, config.eos_id}, torch.Generator().manual_seed(0)
-    most = config.max_positions - PADDING if config.positions == "learned" else max(shape)
+    most = config.max_positions - PADDING if config.positions == "learned" else max(SHAPE)
     sides: list[Tensor] = []
-    for size, length in zip((config.vocab_size, config.target_size), shape[1:], strict=True):
+    for size, length in zip((config.vocab_size, config.target_size), SHAPE[1:], strict=True):
         ordinary = torch.tensor([each for each in range(size) if each not in special] or [size - 1])
-        sides.append(ordinary[torch.randint(len(ordinary), (shape[0], min(length, most)), generator=generator)])
+        sides.append(ordinary[torch.randint(len(ordinary), (SHAPE[0], min(length, most)), generator=generator)])
     sides[1][:, 0] = config.bos_id
     return sides[0], sides[1]
 
@@ -291,67 +223,65 @@ def _tensors_of(value: object) -> Iterator[Tensor]:
         yield from _tensors_of(each)
 
 
-def proved(
-    module: nn.Module,
-    described: Description,
-    load: Load,
-    forward: Forward | None = None,
-    config: TransformerConfig | None = None,
-) -> Checkpoint:
-    """The checkpoint of a description, or of what a module's passes show, which computes what the module does.
+def proved(module: nn.Module, described: Description, load: Load, forward: Forward | None = None) -> Checkpoint:
+    """The checkpoint of a description, which computes what the module does.
 
     Args:
-        load: reads the module's parameters by a description, or others if they are given.
+        load: reads the module's parameters by a description.
         forward: in place of the module's own.
-        config: vocabularies, if the description has nothing else.
 
     Raises:
         CheckpointError: it computes something else, where the message names the first part that differs and the options
-            that mend it; or see `UserModule` and `TracedModule`.
+            that mend it; or see `UserModule`.
     """
-    name = type(module).__name__
-    if config is None:
-        checkpoint = load(described, None)
-        user = UserModule(module, checkpoint.config, forward, checkpoint.model.project)
-    else:
-        user = UserModule(module, config, forward)
-        options, parameters = user.structure()
-        checkpoint = load({**options, **described}, parameters)
-        user.project = checkpoint.model.project
+    checkpoint, name = load(described), type(module).__name__
+    user = UserModule(module, checkpoint.model, forward)
     given = user.agreement(checkpoint.model)
     if not given.agrees:
-        after = f", after its {given.last:.80}" if given.last else ""
+        mend = _mended(user, described, load, checkpoint)
         raise CheckpointError(
-            f"{name} computes something else than {'was found' if config else 'its description'}: log-probabilities "
-            f"differ by {-given.difference:.2g}, from {given.first}{after}. "
-            f"{'docs/formats.md says what Headlight reads' if config else _mended(user, described, load)}"
+            f"{name} computes something else than its description: log-probabilities differ by "
+            f"{-given.difference:.2g}, from {given.first}{f', after its {given.last:.80}' if given.last else ''}. "
+            f"{f'With {json_text(mend)[1:-1]} they agree' if mend else 'No option that was tried mends it'}"
         )
     facts = checkpoint.training["imported"]
     facts |= {"compared": f"{-given.difference:.1g}", "causal mask": user.is_causal, "padding": user.hides_padding}
-    for problem in [NO_CAUSAL_MASK] * (not user.is_causal) + [PADDING_SEEN] * (not user.hides_padding):
-        warnings.warn(f"{name} {problem}", stacklevel=6)
+    if not user.is_causal:
+        warnings.warn(
+            f"{name} has no causal mask: its decoder's self-attention attends to later tokens, those that it is to "
+            f"predict. It is shown as it is; searches do not know later tokens",
+            stacklevel=4,
+        )
     return checkpoint
 
 
-def _mended(user: UserModule, described: Description, load: Load) -> str:
-    """The fewest options with which a description agrees, as far as the module's passes show them."""
+def _mended(user: UserModule, described: Description, load: Load, read: Checkpoint) -> dict[str, Any]:
+    """Options with which the description agrees, found group by group, by how far each makes it agree; {} if none."""
 
-    def agrees(changes: Description, parameters: Parameters | None = None) -> bool:
-        with suppress(CheckpointError):
-            return user.agreement(load(changes, parameters).model).agrees
-        return False
+    def agreement(changes: Description) -> Agreement:
+        try:
+            return user.agreement(load({**described, **changes}).model)
+        except CheckpointError:
+            return Agreement(False, -1, 0.0, "", "")
 
-    try:
-        found, parameters = user.structure()
-    except CheckpointError as error:
-        return f"No option is known that mends it: {error}"
-    changes = {name: value for name, value in found.items() if name in ARITHMETIC and described.get(name) != value}
-    for mend in (changes, {**changes, "layer_norm": "sample_std"}):
-        if agrees({**described, **mend}):
-            for name in list(mend):
-                without = {each: value for each, value in mend.items() if each != name}
-                mend = without if agrees({**described, **without}) else mend
-            return f"With {json_text(mend)[1:-1]} they agree"
-    if agrees({**found, **{name: value for name, value in described.items() if name in OF_VOCABULARY}}, parameters):
-        return "No option mends it, but they agree with a description of nothing but the vocabulary"
-    return "No option was found that mends it"
+    width = read.config.encoder_heads.d_k * read.config.num_heads
+    heads = [number for number in range(1, width + 1) if width % number == 0]
+    positions = (None, "interleaved", "halves"), ("i/n", "i/(n-1)"), (0, 1, 2)
+    groups: list[tuple[str, Sequence[Sequence[Any]]]] = [  # options that depend on each other, with their values
+        ("scale_embedding", [(True, False)]),
+        ("scale_embedding positions position_exponent position_offset", [(True, False), *positions]),
+        ("norm_first nhead", [(False, True), heads]),
+        ("activation", [get_args(Activation)]),
+        ("layer_norm layer_norm_eps", [("standard", "sample_std"), (1e-5, 1e-6, 1e-8, 1e-12)]),
+    ]
+    changes = dict[str, Any]()
+    best = agreement(changes)
+    for names, values in groups * 2:
+        tried = [{**changes, **dict(zip(names.split(), each, strict=True))} for each in product(*values)]
+        best, changes = max([(best, changes), *((agreement(each), each) for each in tried)], key=lambda each: each[0])
+        if best.agrees:
+            break
+    for name in list(changes):  # those without which it agrees as well
+        without = {each: value for each, value in changes.items() if each != name}
+        changes = without if agreement(without).agrees else changes
+    return changes if best.agrees else {}

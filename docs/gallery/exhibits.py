@@ -27,6 +27,8 @@ class Exhibit:
         model: a shipped checkpoint.
         variants: other sentences that the texts mention, with their translations.
         off: a head that is turned off in the translation and in the page.
+        blind: a head of the links that gives as much in the sentence's minimal pair, as the notice says. What such a
+            pair says of the links' heads is added to the text.
         notice: what to notice, as the static page says it, where this is an example. It names the head of one of the
             links, which is shown there; the word that attends, which is one piece, comes first.
     """
@@ -43,6 +45,7 @@ class Exhibit:
     variants: tuple[tuple[str, str], ...] = ()
     model: str = "en-de"
     off: str = ""
+    blind: str = ""
     notice: str = ""
 
 
@@ -63,7 +66,11 @@ EXHIBITS = (
             "The German *es* agrees with *Tier*. Which of *er*, *sie*, *es* would be right for *Straße*?",
         ),
         rivals=(("es", "er"), ("es", "sie")),
-        notice=marked("In encoder L5 H2 “it” attends most to “animal”, the noun that it stands for."),
+        blind="encoder L5 H2",
+        notice=marked(
+            "In encoder L5 H2 “it” attends most to “animal”, and as much if it is the street that is too wide: the "
+            "head does not tell the two apart."
+        ),
     ),
     Exhibit(
         "wrong_pronoun",

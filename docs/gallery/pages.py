@@ -13,6 +13,7 @@ from torch import Tensor
 
 from core.analysis.heads.gated_translation import translate_gated
 from core.analysis.heads.gating import gated
+from core.analysis.interventions.control_pairs import PARTNERS, Control, control, pair_for
 from core.analysis.tokens.words import mean_over_words, merge_words, readable_all, word_groups, word_labels
 from core.capture import AttentionMap
 from core.export.html_page import Note, page
@@ -70,6 +71,9 @@ def checked(exhibit: Exhibit) -> Explanation:
         _check_link(exhibit, explanation, link)
     for question in exhibit.questions:
         _linked(question, exhibit, parsed(exhibit.links[0])[0])
+    if exhibit.blind:
+        found = [each.tells_apart for each in controls(exhibit) if each.head == parse_head(exhibit.blind)]
+        _require(exhibit, found == [False], f"{exhibit.blind} tells its minimal pair apart, or follows none")
     return explanation
 
 
@@ -78,6 +82,17 @@ def parsed(link: str) -> tuple[Head, str, str]:
     head, words = link.split(": ")
     query, key = words.split(" > ")
     return parse_head(head), query, key
+
+
+@cache
+def controls(exhibit: Exhibit) -> list[Control]:
+    """Return what the sentence's minimal pair says of the heads of the links that follow the words of the pair."""
+    words, found = [word.strip(".") for word in exhibit.source.split()], list[Control]()
+    for head, query, key in map(parsed, exhibit.links if exhibit.source in PARTNERS and not exhibit.off else ()):
+        query_at, key_at = (words.index(each) if each in words else -1 for each in (query, key))
+        if head.kind != "decoder_self" and (pair := pair_for(head.kind, exhibit.source, (query_at, ""), (key_at, ""))):
+            found.append(control(_translator(exhibit.model), head, pair))
+    return found
 
 
 def standalone_page(exhibit: Exhibit, explanation: Explanation) -> str:
@@ -90,7 +105,8 @@ def standalone_page(exhibit: Exhibit, explanation: Explanation) -> str:
     head, query, _ = parsed(exhibit.links[0])
     row_tokens = explanation.maps[head.kind][head.layer].row_tokens
     rows = _pieces(row_tokens, query)
-    note = Note(exhibit.title, exhibit.text, tuple(_linked(each, exhibit, head) for each in exhibit.questions), BACK)
+    text = " ".join([exhibit.text, *(each.answer() for each in controls(exhibit))])
+    note = Note(exhibit.title, text, tuple(_linked(each, exhibit, head) for each in exhibit.questions), BACK)
     return page(record, head, rows=rows, note=note)
 
 

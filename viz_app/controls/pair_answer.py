@@ -3,15 +3,19 @@
 import streamlit as st
 
 from core.analysis.heads.word_pair import HeadWeight, PairHeads
+from core.analysis.interventions.control_pairs import Control, ControlPair, control, pair_for
+from core.analysis.tokens.words import spelled_words
 from core.capture import Kind
+from core.trace import Head
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import bar_column, show_table
 from viz_app.controls.widgets import text_button
 from viz_app.drawing import head_names
-from viz_app.drawing.display_text import decimal, isolated, plain
-from viz_app.language import joined, marked, tr, tr_lower
-from viz_app.session import chosen_heads, readings, selected_pair
+from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
+from viz_app.language import joined, marked, quoted, tr, tr_lower, translated
+from viz_app.session import address, chosen_heads, readings, selected_pair
 from viz_app.session.attributions import MethodChoice
+from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.questions import ask_which_head
 from viz_app.session.readings import Reading
 
@@ -22,6 +26,13 @@ the word that attends. Two words of the source are linked by the encoder, from t
 translation by the decoder's self-attention, from the later word, which can see the earlier; one of each by
 cross-attention. A head with a large weight may have passed something on, or not: Cut and Switches try what happens
 without it.
+""")
+ABOUT_CONTROL = marked("""
+A weight in one sentence does not show what a head follows. Its control is the same weight where other words decide:
+where the pronoun means another noun, or nothing is negated. Type a second sentence with as many words. Without one, a
+pair of a shipped list is compared if the link is from a pronoun, to a negation, or of that list. The weight is in the
+row of the word that attends; in cross-attention it is the largest of all rows. Both sentences are also translated
+without the head.
 """)
 
 
@@ -64,7 +75,8 @@ def pair_answer(
         weights: by which the heads were ordered.
     """
     first = found.heads[0].head
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="pair-answer"):
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small", key="pair-answer")
+    with row:
         st.markdown(pair_text(found, with_kind=kind != found.pair.kind), width="content", help=tr(ABOUT))
         name = head_names.name_of(first.layer, first.head)
         if kind is None:
@@ -78,6 +90,48 @@ def pair_answer(
                 st.rerun()  # the whole page, which shows the selected words
         with st.popover(tr("All heads"), type="tertiary", key="pair_heads"):
             all_heads(reading, found)
+    if weights.method == "attention" and first.kind != "decoder_self" and reading.model.explanation is None:
+        with row, st.popover(tr("Its control"), type="tertiary", key="pair_control"):
+            second = control_box(reading)
+        if pair := control_pair(reading, found, second):
+            control_answer(reading, first, pair)
+
+
+def control_box(reading: Reading) -> str:
+    """Select the second sentence of the visitor's own control; "" for that of the shipped list."""
+    address.CONTROL.preset_for((reading.model.digest, reading.translation.source), str)
+    hint = tr("Change a word of the sentence above")
+    return address.CONTROL.draw(st.text_input, tr("Second sentence"), placeholder=hint, help=tr(ABOUT_CONTROL)) or ""
+
+
+def control_pair(reading: Reading, found: PairHeads, second: str) -> ControlPair | None:
+    """Return the pair that controls the link of two words, with the visitor's second sentence if there is one."""
+    (_, query), (_, key) = found.pair.query, found.pair.key
+    words = {group: number for number, (group, _) in enumerate(spelled_words(reading.explain().source_tokens))}
+    if key not in words or (found.pair.kind == "encoder_self" and query not in words):
+        return None
+    source, attends = reading.translation.source, words.get(query, 0)
+    if second.strip():
+        return ControlPair((source, second), attends, words[key])
+    return pair_for(found.pair.kind, source, (attends, found.query_text), (words[key], found.key_text))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
+def _controlled(model: Model, head: Head, pair: ControlPair) -> Control:
+    return control(model.translator, head, pair)
+
+
+def control_answer(reading: Reading, head: Head, pair: ControlPair) -> None:
+    """Draw what a head does in both sentences of a pair; with the pointer on it, the sentences and translations."""
+    try:
+        with st.spinner(tr("The model computes\u2026")):
+            found = _controlled(reading.model, head, pair)
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return
+    before = "" if pair.texts[0] == reading.translation.source else f"{quoted(pair.texts[0])} "
+    said = [f"{text} {each.translation} / {each.without}" for text, each in zip(pair.texts, found.sides, strict=True)]
+    st.caption(plain(before + translated(found.answer())), help=plain("\n\n".join(said)))
 
 
 def turn(reading: Reading, found: PairHeads, kind: Kind | None, weights: MethodChoice) -> None:

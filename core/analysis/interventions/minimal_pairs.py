@@ -1,22 +1,26 @@
 """Minimal pairs: sentences that differ in one respect, with equally many tokens.
 
-A proposal replaces a noun, an adjective or a pronoun by another of its group, a singular by its plural, or a present
-tense by its past, with words from `word_list`. The tokenizer decides which are kept: every word must have as many
-tokens as the word that it replaces, so that each position of one sentence has its counterpart in the other. A proposal
-need not be good English, and need not change the translation.
+A sentence of the shipped pairs (`control_pairs`) has its other sentence as the first proposal. Others replace a noun,
+an adjective or a pronoun by another of its group, a singular by its plural, or a present tense by its past, with words
+from `word_list`. The tokenizer decides which are kept: every word must have as many tokens as the word that it
+replaces, so that each position of one sentence has its counterpart in the other. A proposal need not be good English,
+and need not change the translation.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from core.analysis.interventions import word_list
+from core.analysis.interventions.control_pairs import PAIRS, PARTNERS, Phenomenon
 from core.analysis.tokens.words import readable, word_groups
+from core.text.phrases import Number, Phrase, listed, marked
 from core.translator import Translator
 
-PairContrast = Literal["noun", "adjective", "pronoun", "number", "tense"]
-CONTRASTS: tuple[PairContrast, ...] = ("noun", "adjective", "pronoun", "number", "tense")
+PairContrast = Phenomenon | Literal["noun", "adjective", "pronoun"]
+CONTRASTS: tuple[PairContrast, ...] = (*PAIRS, "noun", "adjective", "pronoun")
 MAX_FOR_WORD = 3  # proposals of one contrast for a word
 _WORD = re.compile(r"[A-Za-z]+")
 _PLURALS = {singular: plural for group in word_list.NOUNS for singular, plural in group if singular != plural}
@@ -38,18 +42,17 @@ class MinimalPair:
     tokens: tuple[tuple[str, str], ...]  # the tokens that differ, of both sentences
 
     @property
-    def reason(self) -> str:
+    def reason(self) -> Phrase:
         """Reason why both sentences are of equal length in tokens."""
-        pairs = ", ".join(f"{readable(old)} \u2192 {readable(new)}" for old, new in self.tokens)
-        count = len(self.tokens)
-        return (
-            f"{count} of {self.num_tokens} tokens {'differs' if count == 1 else 'differ, each in its place'}: {pairs}"
-        )
+        pairs = listed([f"{readable(old)} \u2192 {readable(new)}" for old, new in self.tokens])
+        words = marked("Of {total} tokens these differ, each in its place: {pairs}")
+        return Phrase(words, total=Number(self.num_tokens, "d"), pairs=pairs)
 
 
 def first_proposal(pairs: Sequence[MinimalPair]) -> str:
-    """Text of a proposal, by preference one with another noun; "" if there is none."""
-    return next((pair.text for pair in sorted(pairs, key=lambda pair: pair.contrast != "noun")), "")
+    """Text of a proposal, by preference of the shipped pairs, or else one with another noun; "" if there is none."""
+    order = sorted(pairs, key=lambda pair: (pair.text not in PARTNERS, pair.contrast != "noun"))
+    return next((pair.text for pair in order), "")
 
 
 def minimal_pairs(translator: Translator, text: str) -> list[MinimalPair]:
@@ -60,8 +63,11 @@ def minimal_pairs(translator: Translator, text: str) -> list[MinimalPair]:
     """
     first = translator.token_ids(text, "").source
     pairs: dict[str, MinimalPair] = {}
-    for name, replaced in _candidates([match[0] for match in _WORD.finditer(text)]):
-        other = _with_words(text, replaced)
+    replacements = _candidates([match[0] for match in _WORD.finditer(text)])
+    proposed: Iterator[tuple[PairContrast, str]] = (
+        (name, _with_words(text, replaced)) for name, replaced in replacements
+    )
+    for name, other in chain(PARTNERS.get(text, ()), proposed):
         if other not in pairs and (pair := _compared(translator, name, text, other, first)):
             same = [each for each in pairs.values() if (each.contrast, each.words) == (name, pair.words)]
             if len(same) < MAX_FOR_WORD:

@@ -11,20 +11,11 @@ from core import CheckpointError, Translator
 from core.cli import commands as cli
 from core.export import load_explanation, record_of, save_explanation
 from core.formats.checkpoint import save_checkpoint
-from tests.core.formats.hand_written_models import (
-    ANNOTATED,
-    ANNOTATED_NAMES,
-    HEADS,
-    SIZES,
-    SPECIAL,
-    Annotated,
-    write_description,
-)
+from tests.core.formats.hand_written_models import ANNOTATED, HEADS, SIZES, SPECIAL, Annotated, write_description
 from tests.core.formats.torch_models import Seq2Seq
 
 DESCRIBED: dict[str, Any] = {"model_type": "torch.nn.Transformer", "nhead": HEADS, **SPECIAL}
-PIECES = ["<unk>", "<pad>", "<s>", "</s>", " ", *"abcdefghijklmnopqrstuvwxy"]
-QUERIES_KEYS = ("encoder.layers.*.self_attn.linears.0", "encoder.layers.*.self_attn.linears.1")
+HALVES = {"positions": "halves", "position_exponent": "i/(n-1)"}
 
 
 class Unmasked(Seq2Seq):
@@ -94,18 +85,6 @@ def test_a_missing_mask_is_named_and_drawn(tmp_path: Path) -> None:
         assert translator.translate("7 9 8").hypotheses
 
 
-def test_names_of_others_are_found_by_running() -> None:
-    swapped = {
-        each: ANNOTATED_NAMES[f"encoder.layers.*.self_attn.linears.{1 - n}"] for n, each in enumerate(QUERIES_KEYS)
-    }
-    wrong = ANNOTATED | {"nhead": HEADS, "names": ANNOTATED_NAMES | swapped}
-    with pytest.raises(CheckpointError, match=r"they agree with a description of nothing but the vocabulary$"):
-        Translator.from_model(Annotated(), None, {"model_type": "torch.nn.Transformer", **wrong})
-    found = Translator.from_model(Annotated(), (PIECES, PIECES[: SIZES[1]]))
-    assert (found.config.norm, found.config.final_norm, found.tokenizer.encode("ab c")) == ("pre", True, [5, 6, 4, 7])
-    assert found.explain("ab c", "b").maps["cross"][0].weights.shape == (HEADS, 2, 5)
-
-
 def test_a_file_is_compared_with_its_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     write_description(tmp_path / "model", {"model_state_dict": Annotated().state_dict()}, ANNOTATED)
     lines = ["from tests.core.formats.hand_written_models import Annotated", "make = Annotated"]
@@ -116,10 +95,6 @@ def test_a_file_is_compared_with_its_code(tmp_path: Path, monkeypatch: pytest.Mo
     write_description(tmp_path / "model", Annotated().state_dict(), ANNOTATED | {"norm_first": False})
     assert cli.main(["convert", "model", "a.safetensors", "--check", "my_model:make"]) == 1
     assert '"norm_first": true they agree' in capsys.readouterr().err
-    content = {"model": Annotated().state_dict(), "src_vocab": PIECES, "tgt_vocab": PIECES[: SIZES[1]]}
-    torch.save(content, tmp_path / "alone.pt")  # without a description
-    assert cli.main(["inspect", "alone.pt", "--check", "my_model:make"]) == 0
-    assert "compared" in capsys.readouterr().out
     assert cli.main(["inspect", "model", "--check", "my_model:none"]) == 1
     assert "expected MODULE:FUNCTION that makes a model" in capsys.readouterr().err
 

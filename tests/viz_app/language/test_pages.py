@@ -7,6 +7,7 @@ import pytest
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core import Translator
+from core.analysis.interventions.control_pairs import PARTNERS
 from core.analysis.model_variations import TABLE_3
 from core.formats.model_facts import PENALTIES
 from core.images.rendering import FONTS
@@ -58,7 +59,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
 def data_words(translator: Translator) -> set[str]:
     """Words of tokens, sentences, fonts, formulas, tables, and names of parameters and shipped files."""
     tokenizer, parameters = translator.tokenizer, [name for name, _ in translator.model.named_parameters()]
-    given = (*EXAMPLES, *trial_sentences.SENTENCES["en"], figure_heads.MAKING_SENTENCE, SENTENCE)
+    given = (*EXAMPLES, *PARTNERS, *trial_sentences.SENTENCES["en"], figure_heads.MAKING_SENTENCE, SENTENCE)
     sentences = (*given, PARALLEL_LINES, LINKED_LINE)
     texts = [*tokenizer.pieces(range(tokenizer.vocab_size)), *sentences, *FONTS, *PENALTIES.values(), *parameters]
     return words([*texts, *models.shipped_paths(), *TABLE_3, *SYMBOLS.values()]) | {"Wo", "PPL", "BLEU"}

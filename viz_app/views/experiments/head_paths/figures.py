@@ -3,7 +3,8 @@
 The encoder is on the left of the decoder or, for narrow screens, below it.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 from core.analysis.composition.edges import (
@@ -11,7 +12,6 @@ from core.analysis.composition.edges import (
     Edge,
     Input,
     Node,
-    SubLayerPlace,
     nodes_of,
     sender_side,
     sublayers,
@@ -23,15 +23,9 @@ from viz_app.drawing.display_text import decimal
 from viz_app.drawing.theme import Dash, Theme
 from viz_app.language import marked, tr, translated
 
-LABEL, COLUMN, ROW, GAP, TOP, BOTTOM = (
-    62.0,
-    23.0,
-    30.0,
-    100.0,
-    42.0,
-    16.0,
-)  # pixels: row names, heads, sub-layers, ...
-RADIUS, TRUNK, BOW = 9.5, 32.0, 76.0  # of a node; from the last head to the networks; of the longest curve among these
+LABEL, COLUMN, ROW, GAP, TOP, BOTTOM = 62.0, 23.0, 32.0, 84.0, 42.0, 16.0  # pixels: names, heads, sub-layers, ...
+RADIUS, TRUNK, BOW = 9.5, 54.0, 38.0  # of a node; from the last head to the networks; of the longest curve among these
+PORTS: dict[Input, float] = {"query": -7.0, "key": 0.0, "value": 7.0, "input": 0.0}  # to the right, where edges enter
 NAMES = {
     "encoder_self": marked("self"),
     "encoder_feed_forward": marked("network"),
@@ -82,21 +76,20 @@ def path_graph(
 ) -> PathGraph:
     """Return the graph of the strongest edges, with numbers rounded to tenths of a pixel.
 
-    On a narrow screen the encoder is below the decoder; the order of nodes and edges stays the same. An encoder that no
-    edge touches is left out.
+    On a narrow screen the encoder is below the decoder; the order of nodes and edges stays the same. Of the encoder,
+    what no edge touches is left out.
     """
     drawn = [each for each in survey.ranked()[:count] if survey.effect(each)][::-1]
     largest = max((abs(survey.effect(each)) for each in drawn), default=1.0)
     used = {end for each in drawn for end in (each.edge.sender, each.edge.receiver)}
-    has_encoder = not used or any(sender_side(end) == "encoder" for end in used)
-    places, rows, titles, size = _layout(runs, STACKS if has_encoder else ("decoder",), is_narrow)
+    places, rows, titles, size = _layout(runs, used, is_narrow)
     bows = _bows([each.edge for each in drawn], places)
     ends = theme.diverging[0], theme.diverging[-1]  # colours of effects below 0 and above
     edges: list[dict[str, Any]] = []
     for each in drawn:
         sender, receiver, which = each.edge
         curve, effect = (
-            _curve(sender, receiver, places[sender], places[receiver], bows.get(each.edge), is_narrow),
+            _curve(each.edge, places[sender], places[receiver], bows.get(each.edge), is_narrow),
             survey.effect(each),
         )
         number, title = decimal(effect, 3, sign=True), translated(each.edge.title)
@@ -108,7 +101,7 @@ def path_graph(
                 "color": ends[effect > 0],
                 "dash": DASHES[which],
                 "letter": LETTERS[which],
-                "letterAt": _rounded(_letter_place(curve)),
+                "letterAt": _rounded(Point(places[receiver].x + PORTS[which], places[receiver].y + RADIUS + 7)),
                 "name": f"{title}: {number}"
                 if is_exact
                 else tr("{edge}: {effect}, estimated", edge=title, effect=number),
@@ -148,34 +141,35 @@ def _label(node: Node) -> str:
 
 
 def _layout(
-    runs: PairRuns, sides: Sequence[Stack], is_narrow: bool
+    runs: PairRuns, used: AbstractSet[Node], is_narrow: bool
 ) -> tuple[dict[Node, Point], list[tuple[str, Point]], list[tuple[str, Point]], Point]:
     """Return places of the nodes, later sub-layers higher, names of rows and of sides, and the size."""
-    steps: dict[Stack, list[SubLayerPlace]] = {side: sublayers(runs, side) for side in sides}
-    longest = max(map(len, steps.values())) + 1  # with the embedding and, in the decoder, the logit
-    height = TOP + BOTTOM + ROW * longest
-    if is_narrow and len(sides) > 1:
-        height += TOP + BOTTOM + ROW * len(steps["encoder"])
-    places: dict[Node, Point] = {}
-    rows: list[tuple[str, Point]] = []
-    titles: list[tuple[str, Point]] = []
-    left, bottom, right = LABEL if is_narrow or "encoder" in sides else 0.0, height - BOTTOM, 0.0
-    for side in sides:
-        columns = max(len(nodes_of(runs, place)) for place in steps[side])
-        start, trunk = left + RADIUS, left + RADIUS + COLUMN * (columns - 1) + TRUNK
-        names = 0.0 if side == "encoder" or is_narrow else trunk + BOW + 2 * RADIUS
-        nodes = [[Node(EMBEDDINGS[side])], *(nodes_of(runs, place) for place in steps[side])]
-        written = [tr(PLACE_NAMES[EMBEDDINGS[side]])]
-        written += [f"L{layer + 1} {tr(NAMES[component])}" for component, layer in steps[side]]
+    stacks: dict[Stack, list[tuple[list[Node], str]]] = {}
+    for side in STACKS:
+        found = [([Node(EMBEDDINGS[side])], tr(PLACE_NAMES[EMBEDDINGS[side]]))]
+        found += [
+            (nodes_of(runs, place), f"L{place.layer + 1} {tr(NAMES[place.component])}")
+            for place in sublayers(runs, side)
+        ]
         if side == "decoder":
-            nodes.append([Node("logit")])
-            written.append(tr(PLACE_NAMES["logit"]))
-        pitch = ROW if is_narrow else (height - TOP - BOTTOM) / (len(nodes) - 1)
-        for index, (of_row, name) in enumerate(zip(nodes, written, strict=True)):
+            found.append(([Node("logit")], tr(PLACE_NAMES["logit"])))
+        elif not (found := [row for row in found if not used.isdisjoint(row[0])]):
+            continue
+        stacks[side] = found
+    heights = [TOP + BOTTOM + ROW * (len(of_side) - 1) for of_side in stacks.values()]
+    height = sum(heights) if is_narrow else max(heights)
+    places, rows, titles = dict[Node, Point](), list[tuple[str, Point]](), list[tuple[str, Point]]()
+    left, bottom, right = LABEL if is_narrow or len(stacks) > 1 else 0.0, height - BOTTOM, 0.0
+    for side, of_side in stacks.items():
+        columns = max(len(nodes) if nodes[0].head is not None else 0 for nodes, _ in of_side)
+        start, trunk = left + RADIUS, left + RADIUS + max(BOW, COLUMN * (columns - 1) + TRUNK)
+        names = 0.0 if side == "encoder" or is_narrow else trunk + BOW + 2 * RADIUS
+        pitch = ROW if is_narrow else min(2 * ROW, (height - TOP - BOTTOM) / max(1, len(of_side) - 1))
+        top = bottom - pitch * (len(of_side) - 1)
+        for index, (nodes, name) in enumerate(of_side):
             y = bottom - pitch * index
-            places |= {node: Point(trunk if node.head is None else start + COLUMN * node.head, y) for node in of_row}
+            places |= {node: Point(trunk if node.head is None else start + COLUMN * node.head, y) for node in nodes}
             rows.append((name, Point(names, y)))
-        top = bottom - pitch * (len(nodes) - 1)
         titles.append((tr(STACK_NAMES[side]), Point(0.0 if side == "encoder" or is_narrow else left, top - TOP + 14)))
         if is_narrow:
             right, bottom = max(right, trunk + BOW + RADIUS), top - TOP - BOTTOM
@@ -185,7 +179,7 @@ def _layout(
 
 
 def _bows(edges: list[Edge], places: dict[Node, Point]) -> dict[Edge, float]:
-    """Return how far the edges between networks of a stack bend to the right: the longer, the further."""
+    """Return how far the edges between networks of a stack bend: the longer, the further; in turn to both sides."""
     bows: dict[Edge, float] = {}
     for side in STACKS:
         trunk = [
@@ -197,34 +191,30 @@ def _bows(edges: list[Edge], places: dict[Node, Point]) -> dict[Edge, float]:
         ]
         lengths = {each: places[each.sender].y - places[each.receiver].y for each in trunk}
         for number, each in enumerate(sorted(trunk, key=lengths.__getitem__), start=1):
-            bows[each] = min(BOW * number / len(trunk), 0.6 * lengths[each])
+            bows[each] = min(BOW * number / len(trunk), 0.6 * lengths[each]) * (-1) ** number
     return bows
 
 
-def _curve(sender: Node, receiver: Node, start: Point, end: Point, bow: float | None, is_narrow: bool) -> Curve:
-    """Return a curve that leaves a sender at its top and enters a receiver from below.
+def _curve(edge: Edge, start: Point, end: Point, bow: float | None, is_narrow: bool) -> Curve:
+    """Return a curve that leaves a head at its top and enters one from below, at the place of its input.
 
-    Between networks of a stack it is bent to the right; from the encoder to a decoder at its side it leaves on the
-    right and enters from the left.
+    It leaves and enters what stands alone in its row at a side, the one with the other end; between networks of a stack
+    it is bent to a side.
     """
     if bow is not None:
-        aside = start.x + RADIUS + bow * 4 / 3
-        edge = RADIUS * 0.8, RADIUS * 0.6  # of the node, to the right
-        one, other = Point(start.x + edge[0], start.y - edge[1]), Point(end.x + edge[0], end.y + edge[1])
+        side = math.copysign(1, bow)
+        aside, across = start.x + side * RADIUS + bow * 4 / 3, side * RADIUS * 0.8
+        one, other = (Point(at.x + across, at.y + up * RADIUS * 0.6) for at, up in ((start, -1), (end, 1)))
         bend = (one.y - other.y) / 4
         return one, Point(aside, one.y - bend), Point(aside, other.y + bend), other
-    if sender_side(sender) == "encoder" and receiver.part == "cross" and not is_narrow:
-        one, other = Point(start.x + RADIUS, start.y), Point(end.x - RADIUS, end.y)
-        bend = min((other.x - one.x) / 2, GAP)
-        return one, Point(one.x + bend, one.y), Point(other.x - bend, other.y), other
-    one, other = Point(start.x, start.y - RADIUS), Point(end.x, end.y + RADIUS)
-    bend = max((one.y - other.y) / 2, ROW / 3)
-    return one, Point(one.x, one.y - bend), Point(other.x, other.y + bend), other
-
-
-def _letter_place(curve: Curve) -> Point:
-    """Return the place of an edge's letter: on the curve, near its end."""
-    t = 0.86
-    weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3
-    x, y = (sum(w * point[axis] for w, point in zip(weights, curve, strict=True)) for axis in (0, 1))
-    return Point(x, y)
+    port, bend = PORTS[edge.input], max((start.y - end.y) / 2 - RADIUS, ROW / 3)
+    one, after = Point(start.x, start.y - RADIUS), Point(start.x, start.y - RADIUS - bend)
+    other = Point(end.x + port, end.y + math.sqrt(RADIUS**2 - port**2))
+    before = Point(other.x, other.y + bend)
+    beside = min(abs(end.x - start.x) / 2, GAP)
+    if edge.sender.head is None:
+        side = 1 if sender_side(edge.sender) == "encoder" and edge.receiver.part == "cross" and not is_narrow else -1
+        one, after = Point(start.x + side * RADIUS, start.y), Point(start.x + side * (RADIUS + beside), start.y)
+    if edge.receiver.head is None:
+        other, before = Point(end.x - RADIUS, end.y), Point(end.x - RADIUS - beside, end.y)
+    return one, after, before, other

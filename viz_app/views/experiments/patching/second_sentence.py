@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from core.analysis.interventions.control_pairs import PAIRS
 from core.analysis.interventions.minimal_pairs import (
     CONTRASTS,
     MinimalPair,
@@ -19,9 +20,9 @@ from core.analysis.interventions.patching import Into
 from core.analysis.tokens.words import readable
 from viz_app.controls.predicted_token import metric_box, preset_token_box
 from viz_app.controls.widgets import setting_menu, setting_segments, text_button
-from viz_app.drawing.display_text import sentence_case
-from viz_app.language import joined, marked, tr, tr_count, tr_values
-from viz_app.session import address, model_passes
+from viz_app.drawing.display_text import plain, sentence_case
+from viz_app.language import joined, marked, tr, tr_lower, tr_values, translated
+from viz_app.session import address, model_passes, readings
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading
 
@@ -32,11 +33,15 @@ AGAINST = address.PATCHED_AGAINST  # a piece, or the one below
 BEST = marked("best other token")
 INTO_NAMES: dict[Into, str] = {"corrupted": marked("First into second"), "clean": marked("Second into first")}
 CONTRAST_NAMES: dict[PairContrast, str] = {
+    "coreference": marked("Coreference"),
+    "negation": marked("Negation"),
+    "agreement": marked("Agreement"),
+    "number": marked("Number"),
+    "tense": marked("Tense"),
+    "order": marked("Order"),
     "noun": marked("Noun"),
     "adjective": marked("Adjective"),
     "pronoun": marked("Pronoun"),
-    "number": marked("Number"),
-    "tense": marked("Tense"),
 }
 ABOUT_SENTENCE = marked("""
 The same sentence with a word changed. Both must have equally many tokens, so that each position has its counterpart.
@@ -78,9 +83,13 @@ def sentence_box(about: Reading) -> tuple[str, list[MinimalPair]]:
             help=tr(ABOUT_SENTENCE),
             width=620,
         )
-        if proposed:
-            with st.popover(tr("{count} proposals", count=len(proposed)), type="tertiary"):
-                _buttons(proposed, text)
+        with st.popover(tr("{count} proposals", count=len(proposed)) if proposed else tr("Examples"), type="tertiary"):
+            _buttons(proposed, text)
+            for name, pairs in PAIRS.items():
+                st.caption(tr("Example: {phenomenon}", phenomenon=tr_lower(CONTRAST_NAMES[name])), width="content")
+                for one, two in (each.texts for each in pairs):
+                    if any(each.text == two for each in proposals(about.model, one)):  # equally many tokens
+                        text_button(plain(one), readings.new_sentence, one, key=f"pair: {one}", help=plain(two))
     if not proposed:
         st.caption(tr("No word of this sentence is in the project's word list: type a second sentence yourself."))
     own = next((pair for pair in proposed if pair.text == text), None)
@@ -105,19 +114,8 @@ def _buttons(pairs: list[MinimalPair], text: str) -> None:
 def _button(pair: MinimalPair, text: str) -> None:
     """Draw the button of a proposal; that of the current second sentence is disabled."""
     changes, is_shown = joined(f"{old} \u2192 {new}" for old, new in pair.changes), pair.text == text
-    options: dict[str, Any] = {"disabled": is_shown, "help": _reason(pair)}
+    options: dict[str, Any] = {"disabled": is_shown, "help": translated(pair.reason)}
     text_button(changes, CORRUPTED.set, pair.text, key=f"proposal: {pair.text}", **options)
-
-
-def _reason(pair: MinimalPair) -> str:
-    """Say why both sentences have equally many tokens, as `pair.reason` does."""
-    return tr_count(
-        "{count} of {total} tokens differs: {pairs}",
-        "{count} of {total} tokens differ, each in its place: {pairs}",
-        len(pair.tokens),
-        total=pair.num_tokens,
-        pairs=joined(f"{readable(old)} \u2192 {readable(new)}" for old, new in pair.tokens),
-    )
 
 
 def question_boxes(

@@ -199,6 +199,13 @@ def test_two_words_of_an_address_sort_the_grid_and_each_head_says_its_weight(
     assert "sort" not in app.query_params  # it is the default while two words are selected
     (answer,) = (each.value for each in app.markdown if "has the most weight" in each.value)
     assert answer.startswith("**it \u2192 dog**: **L")
+    assert plain("\u201cThe animal didn't cross the street because it was too tired.\u201d L") in captions(app)
+    healthy(app.text_input(key="control").set_value("The dog runs because it is wet.").run())
+    assert plain("with \u201cwet\u201d: it ") in captions(app)
+    assert app.query_params["control"] == "The dog runs because it is wet."
+    app.text_input(key="control").set_value("A dog.")
+    assert "The sentences have 7 and 2 words" in app.run().error[0].value
+    healthy(app.text_input(key="control").set_value("").run())
     healthy(app.selectbox(key="sort").set_value("layer").run())
     assert app.query_params["sort"] == "layer"
     state = state_of(app, Current)
