@@ -4,51 +4,25 @@
 """
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
-from core.files.console import run_program
+from core.files.console import Command, run_program
 from core.files.extras import MissingPackageError, needs
 from train.runs.run_record import RunFolderError
 
+NAMES = (
+    *("prepare", "prepare-trees", "prepare-lines", "closest", "fit", "average", "history"),
+    *("evaluate", "evaluate-trees", "evaluate-lines", "card", "table3", "presets", "synthesize"),
+)
 PROGRAM = script if (script := Path(sys.argv[0]).stem) == "headlight-train" else "python -m train"
 try:
     with needs("train", PROGRAM):
-        from train.cli import (
-            average,
-            card,
-            closest,
-            evaluate,
-            evaluate_lines,
-            evaluate_trees,
-            fit,
-            history,
-            prepare,
-            prepare_lines,
-            prepare_trees,
-            presets,
-            synthesize,
-            table3,
-        )
+        COMMANDS: dict[str, Command] = {
+            name: import_module(f"train.cli.{name.replace('-', '_')}").COMMAND for name in NAMES
+        }
 except MissingPackageError as error:
     sys.exit(str(error))
-
-MODULES = (
-    prepare,
-    prepare_trees,
-    prepare_lines,
-    closest,
-    fit,
-    average,
-    history,
-    evaluate,
-    evaluate_trees,
-    evaluate_lines,
-    card,
-    table3,
-    presets,
-    synthesize,
-)
-COMMANDS = {each.__name__.rpartition(".")[2].replace("_", "-"): each.COMMAND for each in MODULES}
 
 
 def main(arguments: list[str] | None = None) -> int:

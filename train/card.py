@@ -118,13 +118,8 @@ def draw_curves(lines: Sequence[LogLine], output: Path) -> None:
     axes = figure.subplots()
     for kind, label, color, width in (("train", "training", "#9db8d6", 0.8), ("valid", "validation", "#1f4e8c", 1.8)):
         points = of_kind(lines, kind)
-        axes.plot(
-            [line["step"] for line in points],
-            [line["nll"] for line in points],
-            label=label,
-            color=color,
-            linewidth=width,
-        )
+        steps, losses = ([line[name] for line in points] for name in ("step", "nll"))
+        axes.plot(steps, losses, label=label, color=color, linewidth=width)
     axes.set_xlabel("step")
     axes.set_ylabel("negative log-likelihood per token, nats")
     axes.grid(alpha=0.3)
@@ -174,17 +169,14 @@ def _metric_name(field: str, score: dict[str, Any]) -> str:
 def _summary(path: Path, checkpoint: Checkpoint) -> str:
     config = checkpoint.config
     parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
+    patches = f"{config.patch_size} x {config.patch_size} pixels, {config.patch_rows} a column"
     return _table(
         ("", ""),
         [
             ("layers", f"{config.num_encoder_layers} + {config.num_decoder_layers}"),
             ("heads", config.head_counts),
             ("d_model, d_ff", f"{config.d_model}, {config.d_ff}"),
-            *(
-                [("patches", f"{config.patch_size} x {config.patch_size} pixels, {config.patch_rows} a column")]
-                if config.patch_size
-                else []
-            ),
+            *([("patches", patches)] if config.patch_size else []),
             ("vocabulary", f"{config.vocab_size} {'characters' if config.patch_size else 'pieces, joint'}"),
             ("parameters", f"{parameters:,}"),
             ("file", f"{path.stat().st_size / 1e6:.1f} MB, {checkpoint.training.get('stored_as', 'float32')}"),
@@ -197,12 +189,10 @@ def _data(manifest: dict[str, Any]) -> str:
     times = manifest.get("segmentations", 1)
     rows = [(origin or "(all)", f"{pairs:,}", times * repeat.get(origin, 1)) for origin, pairs in origins.items()]
     counts = manifest.get("train")
-    summary = (
-        f"An epoch shows {counts['pairs']:,} pairs: {counts['source_tokens']:,} source and "
-        f"{counts['target_tokens']:,} target tokens."
-        if counts
-        else ""
-    )
+    summary = ""
+    if counts:
+        tokens = f"{counts['source_tokens']:,} source and {counts['target_tokens']:,} target tokens"
+        summary = f"An epoch shows {counts['pairs']:,} pairs: {tokens}."
     if bpe_dropout := manifest.get("bpe_dropout"):
         summary += f" Each time a pair is in other pieces: BPE-dropout of {bpe_dropout:g} (Provilkov et al. 2020)."
     if manifest.get("text_normalization"):
@@ -249,13 +239,8 @@ def _rebuilding(name: str, facts: dict[str, Any]) -> str:
     if len(parts) > 1:
         hours = sum(part.get("hours", 0.0) for part in parts)
         rows.append(("all", f"{sum(part['steps'] for part in parts):,}", round(hours, 2), "", ""))
-    return "\n\n".join(
-        (
-            "### Rebuild",
-            "\n".join(("```sh", *commands, "```")),
-            _table(("part", "steps", "hours", "hardware", "date"), rows),
-        )
-    )
+    table = _table(("part", "steps", "hours", "hardware", "date"), rows)
+    return "\n\n".join(("### Rebuild", "\n".join(("```sh", *commands, "```")), table))
 
 
 def operations(checkpoint: Checkpoint) -> str:

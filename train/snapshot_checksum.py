@@ -7,9 +7,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.files.file_writing import reading, write_text
+from core.files.file_writing import file_digest, reading, write_text
 from core.formats.checkpoint import CheckpointError
-from train.data.token_shards import sha256_of
 
 
 def checksum_file(path: Path) -> Path:
@@ -22,7 +21,7 @@ def with_checksum(path: Path) -> Generator[None]:
     """Write a snapshot in the block, and its checksum after it; a kill in between leaves it without one."""
     checksum_file(path).unlink(missing_ok=True)
     yield
-    write_text(checksum_file(path), f"{sha256_of(path)}  {path.name}\n")
+    write_text(checksum_file(path), f"{file_digest(path)}  {path.name}\n")
 
 
 def check_checksum(path: Path) -> None:
@@ -36,7 +35,7 @@ def check_checksum(path: Path) -> None:
         return
     with reading(recorded):
         content = recorded.read_bytes()
-    if content.split()[:1] != [sha256_of(path).encode()]:
+    if content.split()[:1] != [file_digest(path).encode()]:
         raise CheckpointError(
             f"{path} is damaged: its checksum is not that of {recorded.name}; take another snapshot of the run, or "
             f"remove {recorded.name} if the file was changed on purpose"

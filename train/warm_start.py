@@ -1,6 +1,5 @@
 """Warm start: a run from the parameters of a checkpoint (`fit --init`)."""
 
-import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from core.files.file_writing import file_digest
 from core.formats.checkpoint import load_checkpoint
 from core.model import Transformer
 from core.model.config import TransformerConfig
@@ -64,7 +64,7 @@ class Initial:
                 f"shape, or without --init"
             )
         facts = recorded(checkpoint.training)
-        facts |= {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+        facts |= {"file": path.name, "sha256": file_digest(path)}
         shared = None
         if checkpoint.tokenizer.to_bytes() != tokenizer.to_bytes():
             shared = _shared_pieces(tokenizer, checkpoint.tokenizer)

@@ -69,10 +69,8 @@ def prepare_lines(
     FROM_1.check("held_out", held_out)
     if rendering.LINE_HEIGHT % patch_size:
         raise DataError(f"patches of {patch_size} pixels do not divide the {rendering.LINE_HEIGHT} of a line")
-    tokenizer, words = (
-        SentencePieceTokenizer.of_characters(rendering.CHARACTERS),
-        words_of(load_checkpoint(words_from).tokenizer),
-    )
+    tokenizer = SentencePieceTokenizer.of_characters(rendering.CHARACTERS)
+    words = words_of(load_checkpoint(words_from).tokenizer)
     settings = {
         "words_from": words_from.name,
         "words": len(words),

@@ -1,6 +1,5 @@
 """Public parallel corpora: addresses, checksums, and the files of each side."""
 
-import hashlib
 import http.client
 import shutil
 import sys
@@ -15,7 +14,7 @@ from typing import Any
 from tqdm import tqdm
 
 from core.files.console import printable
-from core.files.file_writing import write_atomically
+from core.files.file_writing import file_digest, write_atomically
 from train.data.parallel_text import ParallelText
 from train.data.token_shards import DataError
 
@@ -81,11 +80,7 @@ class Download:
             raise ConnectionError("the connection was closed early")
 
     def _check(self, part: Path, path: Path) -> None:
-        digest = hashlib.sha256()
-        with part.open("rb") as file:
-            while chunk := file.read(CHUNK):
-                digest.update(chunk)
-        content = f"{part.stat().st_size} bytes, SHA-256 {digest.hexdigest()}"
+        content = f"{part.stat().st_size} bytes, SHA-256 {file_digest(part)}"
         if content != self._expected():
             part.unlink()
             raise DataError(f"{self.url} has changed: {content}, expected {self._expected()}: {self._advice(path)}")

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import chain
 from math import prod
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -80,9 +79,7 @@ class ShardWriter:
     def __enter__(self) -> "ShardWriter":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         for part in (*self._tokens, *self._offsets):
             part.close()
         if kind is None:

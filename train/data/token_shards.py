@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from core.files.damaged_archives import DAMAGE
-from core.files.file_writing import reading, write_text
+from core.files.file_writing import file_digest, write_text
 from core.files.strict_json import json_text, read_json
 from core.model import PAD_PIXEL
 from core.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
@@ -188,7 +188,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def write_checksums(folder: Path, names: Sequence[str], later: Mapping[str, bytes] | None = None) -> None:
     """Write the SHA-256 of files of a folder, and of contents that are written later, into its checksums.json."""
-    digests = {name: sha256_of(folder / name) for name in names}
+    digests = {name: file_digest(folder / name) for name in names}
     digests |= {name: hashlib.sha256(content).hexdigest() for name, content in (later or {}).items()}
     write_text(folder / CHECKSUMS, json_text(digests, indent=2))
 
@@ -209,14 +209,8 @@ def verify_checksums(folder: Path) -> None:
         path = folder / name
         if not path.is_file():
             raise DataError(f"{folder} has no {name}: prepare it again")
-        if sha256_of(path) != expected:
+        if file_digest(path) != expected:
             raise DataError(f"{path} is damaged: its checksum is not that of {CHECKSUMS}; prepare it again")
-
-
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
-    with reading(path), open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _array(path: Path) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from types import FrameType, TracebackType
+from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -18,9 +18,7 @@ class StopRequest:
         self._before = {number: signal.signal(number, self._note) for number in SIGNALS} if self._is_main_thread else {}
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._restore()
 
     def _note(self, number: int, frame: FrameType | None) -> None:

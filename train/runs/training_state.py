@@ -133,15 +133,12 @@ class Training:
         sample = self._sample(has_moments=state["step"] > 0)
         check_like(state, {name: value for name, value in sample.items() if name in state or name in REQUIRED})
         self.model.load_state_dict(state["model"])
-        settings = self.optimizer.state_dict()[
-            "param_groups"
-        ]  # the same in every run, but for the rate, set at each step
+        # the same in every run, but for the rate, set at each step
+        settings = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": state["optimizer"]["state"], "param_groups": settings})
         self.step, self.position = state["step"], Position(**state["position"])
-        self.best_nll, self.validations_since_best = (
-            state.get("best_nll", math.inf),
-            state.get("validations_since_best", 0),
-        )
+        self.best_nll = state.get("best_nll", math.inf)
+        self.validations_since_best = state.get("validations_since_best", 0)
         self._hours_before = state["hours"]
         if len(state["windows"]) == self._world.size:
             self.window = Window(self._world, **state["windows"][self._world.rank])

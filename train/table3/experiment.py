@@ -154,12 +154,8 @@ class Experiment:
         snapshot = run.snapshots()[-1]
         check_checksum(snapshot)
         checkpoint = load_checkpoint(snapshot)
-        facts = {
-            "steps": checkpoint.training["steps"],
-            "test_set": self.test_set.name,
-            "sentences": len(self.test_set.pairs),
-        }
-        facts["beam_size"] = self.beam_size
+        facts = {"steps": checkpoint.training["steps"], "test_set": self.test_set.name}
+        facts |= {"sentences": len(self.test_set.pairs), "beam_size": self.beam_size}
         path = run.path / "score.json"
         if path.exists():
             scored = _read_score(path)
@@ -262,16 +258,10 @@ def draw_rows(rows: Sequence[dict[str, Any]], output: Path) -> None:
     for axes, (name, title, unit) in zip(panels, PANELS, strict=True):
         axes.plot([row[name] / unit for row in rows], places, "o", color=HERE, alpha=0.7, label="measured here")
         if name != "hours":  # not given in the paper
-            known = [(getattr(TABLE_3[row], name), place) for place, row in enumerate(names)]
-            paper = [(value, place) for value, place in known if value is not None]
-            axes.plot(
-                [value for value, _ in paper],
-                [place for _, place in paper],
-                "D",
-                color=PAPER,
-                fillstyle="none",
-                label="the paper",
-            )
+            paper = {place: getattr(TABLE_3[row], name) for place, row in enumerate(names)}
+            known = [place for place, value in paper.items() if value is not None]
+            values = [paper[place] for place in known]
+            axes.plot(values, known, "D", color=PAPER, fillstyle="none", label="the paper")
         axes.set_xlabel(title)
         axes.grid(alpha=0.3)
     panels[0].set_yticks(range(len(names)), names)
