@@ -33,7 +33,7 @@ def refusal(config: TransformerConfig) -> str | None:
     """Return why a model cannot be trained without padding, or None."""
     if not config.autoregressive or config.patch_size:
         return "a model without causal mask or with pictures is trained on padded batches"
-    if config.positions == "relative" or config.neighbourhood:
+    if config.relative or config.neighbourhood:
         return "relative positions and neighbourhoods need masks, and masks padded batches"
     if any(heads.d_k != heads.d_v for heads in (config.encoder_heads, config.decoder_heads)):
         return "the kernel needs keys and values of one width (d_k = d_v)"

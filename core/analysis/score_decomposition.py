@@ -105,7 +105,7 @@ def score_parts(
     with translator.inspect() as model:
         attention = attention_layers(model)[kind, 0]
         norms = _norms_of_input(model, kind)
-        relative = relative_scores(model, kind, len(token_ids))
+        relative = relative_scores(model, kind, 0, len(token_ids))
         place = attention_place(kind, 0, "scores")
         with record(model, [place]) as values:
             model(translator.batch([source_ids]), translator.batch([fed]))

@@ -45,8 +45,7 @@ def cached_decoder(model: Transformer, source_ids: Tensor) -> NextLogits:
 
 def empty_cache(config: TransformerConfig, memory: Tensor, memory_mask: Tensor) -> "DecoderCache":
     """A cache for a whole model, see `DecoderCache`."""
-    has_distances = config.positions == "relative"
-    return DecoderCache(memory, memory_mask, config.num_decoder_layers, config.neighbourhood, has_distances)
+    return DecoderCache(memory, memory_mask, config.num_decoder_layers, config.neighbourhood, config.relative)
 
 
 class DecoderCache:

@@ -78,7 +78,7 @@ def model_facts(config: TransformerConfig) -> dict[str, Any]:
         "rms": config.norm_kind == "rms",
         "finalNorm": config.final_norm,
         "embeddingNorm": config.embedding_norm,
-        "positions": config.positions,
+        "positions": "relative" if config.relative else config.positions,
         "activation": config.activation,
         "gated": config.gated_feed_forward,
     }

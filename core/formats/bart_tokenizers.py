@@ -6,7 +6,7 @@ of each; tokenizer_config.json, special_tokens_map.json. The references are `Bar
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple, cast
 
 from core.files.budget import MAX_SMALL_FILE, shown
@@ -183,21 +183,22 @@ def _mbart(
     if MBART50_LANGUAGES[-1] in languages:
         first = pieces[forced] if isinstance(forced, int) and 0 <= forced < len(pieces) else None
         known = {
-            "source_language": _language(options.values.get("src_lang"), "en_XX", languages),
-            "target_language": _language(first or options.values.get("tgt_lang"), "de_DE", languages),
+            "source_language": usual_language(languages, options.values.get("src_lang"), "en_XX"),
+            "target_language": usual_language(languages, first or options.values.get("tgt_lang"), "de_DE"),
             "languages": {code: code for code in languages},
             "mask": True,
         }
         made = _made(known, pieces, {SENTENCEPIECE: model}, settings, 2 if start is None else start)
         return ModelTokenizer(made, 2, forces_language=True)
-    source = _language(options.values.get("src_lang"), "en_XX", languages)
+    source = usual_language(languages, options.values.get("src_lang"), "en_XX")
     target = pieces[start] if start is not None and 0 <= start < len(pieces) else None
-    target = _language(target or options.values.get("tgt_lang"), source, languages)
+    target = usual_language(languages, target or options.values.get("tgt_lang"), source)
     begin = ids[target] if start is None else start
     known = {"source_language": source, "target_language": target, "mask": True, "silent": languages}
     made = _made(known, pieces, {SENTENCEPIECE: model}, settings, begin)
     return ModelTokenizer(made, begin, source_suffix=(ids[source],))
 
 
-def _language(wanted: object, usual: str, languages: Sequence[str]) -> str:
-    return next((code for code in (wanted, usual) if isinstance(code, str) and code in languages), languages[0])
+def usual_language(languages: Collection[str], *wanted: object) -> str:
+    """The first code, of those wanted, of a language that the model has; or else its first."""
+    return next((code for code in wanted if isinstance(code, str) and code in languages), next(iter(languages)))

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tokenized",
         action="store_true",
-        help="texts will be given as pieces with spaces between; for OpenNMT-py and JoeyNMT without a file of subwords",
+        help="texts will be given as pieces with spaces between; for models whose file of subwords is lost",
     )
     parser.add_argument(
         "--download",

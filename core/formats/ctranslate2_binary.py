@@ -1,7 +1,7 @@
 """CTranslate2's `model.bin`: named variables with shapes and types, quantised ones with scales beside them.
 
-The layout is that of `ModelSpec._serialize` of CTranslate2's Python package; versions 2 and 3 have the size of an
-element in place of its type. Integers are little-endian.
+The layout is that of `ModelSpec._serialize` of CTranslate2's Python package; versions 1 to 3 have the size of an
+element in place of its type, and version 1 has no name of a specification. Integers are little-endian.
 """
 
 import math
@@ -18,8 +18,9 @@ from core.files.budget import MAX_ARRAYS
 from core.formats.checkpoint import ADVICE, CheckpointError
 from core.formats.weights import FLOATS, Weights
 
-VERSIONS = range(2, 7)
+VERSIONS = range(1, 7)
 SPECIFICATIONS = (b"Transformer", b"Whisper", b"Wav2Vec2")  # begin the names of all
+FIRST_NAMES = "transformer/"  # begins those of the variables of version 1
 TYPES = (torch.float32, torch.int8, torch.int16, torch.int32, torch.float16, torch.bfloat16)  # by their number
 TYPES_BY_SIZE = {4: torch.float32, 2: torch.int16, 1: torch.int8}  # until version 3
 FIRST_WITH_ALIASES, FIRST_WITH_TYPES = 3, 4
@@ -27,6 +28,12 @@ MOST_DIMENSIONS = 4
 SCALE = "_scale"  # ends the name of the scale of a quantised matrix: a number, or one for every row
 OLD_SCALE = 1000.0  # of 16-bit matrices without a scale of their own
 NAMES = {**FLOATS, torch.int8: "I8", torch.int16: "I16", torch.int32: "I32"}
+# Parts of the names of OpenNMT-tf, which revision 1 has, and later ones; the first of each in a name is replaced.
+_NEW_NAMES = (
+    *((FIRST_NAMES, ""), (":0", ""), ("w_embs", "embeddings/weight"), ("kernel", "weight"), ("dense", "projection")),
+    *(("LayerNorm", "layer_norm"), ("conv1d_", "linear_"), ("conv1d", "linear_0")),
+    ("masked_multi_head", "self_attention"),
+)
 
 
 @dataclass(frozen=True)
@@ -145,6 +152,8 @@ def begins_like_ctranslate2(start: bytes) -> bool:
         return False
     version, length = struct.unpack_from("<IH", start)
     name = start[6 : 6 + length]
+    if version == 1:  # followed by the number of variables
+        return start[10:].startswith(FIRST_NAMES.encode())
     return 0 < version <= 32 and name.endswith(b"\0") and name[:-1].isalnum() and name.startswith(SPECIFICATIONS)
 
 
@@ -165,10 +174,10 @@ def read_binary(path: Path, file_name: str) -> BinaryModel:
             f"{file_name} is a model of CTranslate2 of version {version}, Headlight reads {VERSIONS.start} to "
             f"{VERSIONS.stop - 1}: convert the original model with CTranslate2 4"
         )
-    specification, revision = reader.text(), reader.integer("I")
+    specification, revision = ("TransformerBase", 1) if version == 1 else (reader.text(), reader.integer("I"))
     variables: dict[str, Variable] = {}
     for _ in range(_count(reader)):
-        name = reader.text()
+        name = _new_name(reader.text()) if revision == 1 else reader.text()
         if name in variables:
             raise CheckpointError(f"{file_name} has the variable {name!r:.80} twice: {ADVICE}")
         variables[name] = _variable(reader, name, version)
@@ -185,6 +194,13 @@ def read_binary(path: Path, file_name: str) -> BinaryModel:
             f"{file_name} has {len(content)} bytes, its variables end at {reader.place}: it is damaged; {ADVICE}"
         )
     return BinaryModel(file_name, specification, revision, variables, content)
+
+
+def _new_name(name: str) -> str:
+    """A name of revision 1 as later ones have it."""
+    for part, later in _NEW_NAMES:
+        name = name.replace(part, later, 1)
+    return name.replace("multi_head", "self_attention" if "encoder" in name else "attention", 1)
 
 
 def _count(reader: _Reader) -> int:

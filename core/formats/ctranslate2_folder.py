@@ -64,7 +64,7 @@ def write_ctranslate2(checkpoint: Checkpoint, path: Path) -> None:
 
 def _check_architecture(config: TransformerConfig) -> None:
     """Check that the format has room for an architecture, or raise a `ValueError`."""
-    positions = "sinusoidal" if config.positions == "relative" else config.positions
+    positions = "sinusoidal" if config.relative else config.positions
     output_folder.require_values(config, {**VALUES, "positions": positions, "final_norm": config.norm == "pre"}, LAYOUT)
 
 

@@ -66,10 +66,10 @@ def recognises(files: SourceFiles) -> bool:
 def load(files: SourceFiles) -> Checkpoint:
     """Read a model; see `ImportFormat`."""
     binary = read_binary(files.path(MODEL), MODEL)
-    if binary.specification not in HEADS or binary.revision < 2:
+    if binary.specification not in HEADS:
         raise CheckpointError(
             f"{MODEL} is a {binary.specification:.60} of CTranslate2, revision {binary.revision}: Headlight imports "
-            f"{', '.join(HEADS)}, which have an encoder and a decoder, from revision 2 on"
+            f"{', '.join(HEADS)}, which have an encoder and a decoder"
         )
     weights = binary.weights()
     source = next((name for name in SOURCE_EMBEDDINGS if name in weights.shapes), SOURCE_EMBEDDINGS[0])

@@ -4,8 +4,10 @@ import re
 from typing import Any, cast
 
 from core.files.strict_json import json_object
+from core.formats.bart_tokenizers import MBART50_LANGUAGES, MBART_LANGUAGES
 from core.formats.checkpoint import CheckpointError
 from core.formats.ctranslate2_binary import BinaryModel
+from core.formats.m2m100 import language_settings
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.subword_files import subword_files
@@ -14,6 +16,7 @@ from core.text.dictionary_settings import LANGUAGE
 from core.text.dictionary_tokenizer import (
     END,
     PAD,
+    SPECIAL,
     START,
     UNKNOWN,
     DictionaryTokenizer,
@@ -24,8 +27,8 @@ from core.text.marian_tokenizer import SOURCE_MODEL, TARGET_MODEL
 from core.text.piece_splitting import CHARACTERS, OF_TARGET, SENTENCEPIECE, WORDS
 from core.text.text_files import split_lines
 
-# Tokens that language codes look like, of which one belongs before a text of M2M100, NLLB or mBART
-LANGUAGE_TOKEN = re.compile(r"__[a-z]{2,3}(_[A-Za-z]+)?__|[a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2}")
+# Tokens of languages, of M2M100 with the code inside, of NLLB and of mBART
+LANGUAGE_TOKEN = re.compile(r"__([a-z]{2,3}(?:_[A-Za-z]+)?)__|[a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2}")
 BLANK = "<blank>"  # padding of OpenNMT, whose sources have no `</s>`
 
 
@@ -49,12 +52,7 @@ class Vocabulary:
         usual = {"unk_token": UNKNOWN, "eos_token": END, "bos_token": START}
         unknown, end, bos = (self.options.text(name, token) for name, token in usual.items())
         pieces = [_pieces(files, side, unknown, count) for side, count in zip(("source", "target"), rows, strict=True)]
-        for side in pieces:
-            if language := next(filter(LANGUAGE_TOKEN.fullmatch, side), None):
-                raise CheckpointError(
-                    f"{files.label} has tokens of languages such as {language!r:.40}, and its files do not say which "
-                    f"belong before a text: give the model that it was converted from"
-                )
+        languages = _languages(files, pieces)
         is_opennmt = BLANK in pieces[1]
         self.add_end = self._switch(binary, "add_source_eos", "with_source_eos") or not (is_opennmt or argos)
         self.source_start: tuple[int, ...] = ()
@@ -79,7 +77,8 @@ class Vocabulary:
             names = {PAD: padding, UNKNOWN: unknown, END: end}
             needed = names if self.add_end else {PAD: padding, UNKNOWN: unknown}
             source, target = with_usual_names(pieces[0], needed), with_usual_names(pieces[1], names)
-            self.tokenizer = _tokenizer(files, source, target, self.start, self.add_end, argos)
+            known = {**languages, "source_end": self.add_end}
+            self.tokenizer = _tokenizer(files, source, target, self.start, known, argos)
         self.sizes = len(source), len(target)
         self.epsilon = self.options.number("layer_norm_epsilon", 1e-5)
 
@@ -123,10 +122,29 @@ def _pieces(files: SourceFiles, side: str, unknown: str, rows: int) -> list[str]
     return pieces
 
 
+def _languages(files: SourceFiles, pieces: list[list[str]]) -> dict[str, Any]:
+    """Settings of a tokenizer about languages: a text of M2M100, NLLB and mBART-50 begins with its own.
+
+    Their vocabularies have fairseq's special tokens first, and all languages of mBART-50 or none of mBART.
+    """
+    found = {
+        match[1] or piece: piece for side in pieces for piece in side if (match := LANGUAGE_TOKEN.fullmatch(piece))
+    }
+    if not found:
+        return {}
+    is_mbart = MBART_LANGUAGES[0] in found and MBART50_LANGUAGES[-1] not in found
+    if is_mbart or pieces[0] != pieces[1] or tuple(pieces[0][: len(SPECIAL)]) != SPECIAL:
+        raise CheckpointError(
+            f"{files.label} has tokens of languages such as {next(iter(found.values()))!r:.40}, and its files do not "
+            f"say which belong before a text: give the model that it was converted from"
+        )
+    return language_settings(files, found)
+
+
 def _tokenizer(
-    files: SourceFiles, source: list[str], target: list[str], start: int, source_end: bool, argos: Settings | None
+    files: SourceFiles, source: list[str], target: list[str], start: int, known: dict[str, Any], argos: Settings | None
 ) -> DictionaryTokenizer:
-    settings: dict[str, Any] = {"moses": False, "source_end": source_end}
+    settings = {"moses": False, **known}
     if argos is not None:
         if argos.values.get("target_prefix"):
             raise CheckpointError("metadata.json: target_prefix is set, and Headlight imports only models without")

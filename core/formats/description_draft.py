@@ -95,7 +95,8 @@ def _found(state: StateDict) -> str:
     if any(map(RECURRENT.search, names)):
         return f"has the parameters of a recurrent model ({some}): Headlight shows Transformers"
     if crossing or not any(map(ATTENTION.search, names)):
-        return f"has parameters without a description ({some}): {DRAFT}. Those of fairseq have dict.*.txt beside them"
+        fairseq = "Those of fairseq have dict.*.txt beside them or in data-bin: give the folder of both"
+        return f"has parameters without a description ({some}): {DRAFT}. {fairseq}"
     stack, other = ("a decoder", "encoder") if any(map(DECODER.search, names)) else ("an encoder", "decoder")
     return f"has the parameters of {stack} alone, without {other} ({some}). {ARRAYS}"
 

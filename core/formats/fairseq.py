@@ -1,8 +1,8 @@
 """Transformers of fairseq, such as those of WMT 2014, 2016 and 2019.
 
 Files: one `*.pt` with the parameters and the training options (`args` or `cfg`), `dict.SOURCE.txt` and
-`dict.TARGET.txt`, and the codes of byte-pair encoding (subword-nmt or fastBPE) or a SentencePiece model. Their
-arithmetic is that of FSMT, see `core.formats.fsmt`, with more options.
+`dict.TARGET.txt`, and, unless these are of whole words, the codes of byte-pair encoding (subword-nmt or fastBPE) or a
+SentencePiece model. Their arithmetic is that of FSMT, see `core.formats.fsmt`, with more options.
 """
 
 import re
@@ -17,17 +17,19 @@ from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content, unpacked
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
+from core.formats.subword_files import subword_files
 from core.formats.untrusted_parameters import errors_of, fill_model, meta_model
 from core.formats.weight_files import Inert, load_pytorch, weights_of
 from core.formats.weights import Weights, in_memory
 from core.model.config import TransformerConfig
+from core.text.byte_pair_encoding import CONTINUED
 from core.text.dictionary_tokenizer import SPECIAL, DictionaryTokenizer, dictionary_tokenizer
-from core.text.piece_splitting import MERGES, SENTENCEPIECE
+from core.text.piece_splitting import MERGES, WORDS
+from core.text.tokenizer import SPACE_MARK
 
 NAME = "fairseq"
 DICTIONARY = re.compile(r"dict\.([A-Za-z_-]+)\.txt")
 PREFERRED = ("model.pt", "checkpoint_best.pt")  # among several
-CODES = re.compile(r"code|bpe", re.IGNORECASE)  # in the names of files of merges
 ACTIVATIONS = ("relu", "gelu", "swish")
 # Classes and functions in files of fairseq, with the options and the statistics of the training.
 INERT = (
@@ -227,27 +229,28 @@ def _tokenizer(files: SourceFiles, options: Settings, weights: Weights) -> Dicti
         _pieces(files, f"dict.{language}.txt", weights.shapes.get(matrix, ()))
         for language, matrix in zip(languages, (SOURCE, TARGET), strict=True)
     ]
-    sentencepiece = sorted(name for name in files.names if name.endswith(".model"))
-    merges = sorted(name for name in files.names if CODES.search(name) and not name.endswith((".model", ".pt")))
-    if len(sentencepiece) + (not sentencepiece and len(merges)) != 1:
-        raise CheckpointError(
-            f"{files.label} has {len(sentencepiece) or len(merges) or 'no'} files that split words into pieces: "
-            f"expected one SentencePiece model (*.model), or one file of codes such as 'bpecodes' or 'code'"
-        )
     for name, known in (("tokenizer", ("moses", "space")), ("bpe", ("subword_nmt", "fastbpe", "sentencepiece"))):
         if options.values.get(name) not in (None, *known):
             raise CheckpointError(
                 f"{options.file_name}: {name} is {shown(options.values[name])}, expected {' or '.join(known)}"
             )
     tokenizer = options.values.get("tokenizer")
+    of_words = options.values.get("bpe") is None and not any(map(_is_of_subwords, (*pieces[0], *pieces[1])))
+    subwords = {} if files.tokenized or of_words else subword_files(files)
+    moses = tokenizer == "moses" or (tokenizer is None and MERGES in subwords)
     settings = {
         "source_language": languages[0],
         "target_language": languages[1],
-        "moses": tokenizer == "moses" or (tokenizer is None and not sentencepiece),
+        "moses": moses and not files.tokenized,
+        **({} if subwords else {"split": WORDS}),
     }
-    name, file = (SENTENCEPIECE, sentencepiece[0]) if sentencepiece else (MERGES, merges[0])
     with errors_of(files.label):
-        return dictionary_tokenizer(settings, pieces[0], 2, {name: files.read(file)}, pieces[1])
+        return dictionary_tokenizer(settings, pieces[0], 2, subwords, pieces[1])
+
+
+def _is_of_subwords(piece: str) -> bool:
+    """Whether a piece is one of byte-pair encoding or of SentencePiece, whatever the options of the training say."""
+    return piece.endswith(CONTINUED) or SPACE_MARK in piece
 
 
 def _pieces(files: SourceFiles, name: str, shape: Sequence[int]) -> list[str]:

@@ -55,7 +55,7 @@ def import_checkpoint(paths: str | Path | Sequence[str | Path], tokenized: bool 
 
     Nothing in it is executed, and sizes and shapes are checked before memory is allocated. The model is in float32.
     `training["imported"]` records the format, the types of the stored parameters and the settings of the search. For
-    `tokenized` see `SourceFiles`; files of OpenNMT-py and JoeyNMT may not include those that split the text.
+    `tokenized` see `SourceFiles`; files of some projects may not include those that split the text.
 
     Raises:
         CheckpointError: no format recognises the files, or they are damaged, incomplete or of an unknown architecture.

@@ -7,12 +7,13 @@ saves NLLB's pieces and merges in tokenizer.json alone. The references are `M2M1
 2022).
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
 from core.files.budget import MAX_SMALL_FILE
 from core.formats import huggingface
-from core.formats.bart_tokenizers import filled_up
+from core.formats.bart_tokenizers import filled_up, usual_language
 from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.parameter_names import check_copies, read_parameters, stack_names
 from core.formats.settings import Settings
@@ -37,7 +38,7 @@ MATRICES = (
 
 MASK = "<mask>"  # after the languages of NLLB
 # Default languages, the first that a model has; in a text, codes select others.
-SOURCES, TARGETS = ("en", "eng_Latn"), ("de", "deu_Latn")
+SOURCES, TARGETS = ("en", "eng_Latn", "en_XX"), ("de", "deu_Latn", "de_DE")
 # Languages of M2M100 and of the models of WMT 2021, in the order of their ids, which follow those of vocab.json.
 LANGUAGES = {
     "m2m100": (
@@ -95,8 +96,6 @@ def _tokenizer(files: SourceFiles, config: TransformerConfig) -> tuple[Dictionar
             f"{files.label}: {SENTENCEPIECE_FILE} is missing, and there is no {TOKENIZER_JSON} of NLLB in its place: "
             f"give the tokenizer's files too"
         )
-    # its sources begin with the language of the target
-    small100 = options.values.get("tokenizer_class") == "SMALL100Tokenizer" or SMALL100_CODE in files.names
     if VOCABULARY in files.names:
         pieces, languages = _m2m100_pieces(files, options, config.vocab_size)
     elif SENTENCEPIECE_FILE in files.names and (codes := _listed_languages(files, options)):
@@ -106,14 +105,7 @@ def _tokenizer(files: SourceFiles, config: TransformerConfig) -> tuple[Dictionar
     pieces = filled_up(pieces, config.vocab_size, f"{files.label}: the vocabulary", "the languages")
     codes = {piece: code for code, piece in languages.items()}
     forced = codes.get(pieces[config.forced_first_id]) if config.forced_first_id is not None else None
-    settings = {
-        "source_language": _default(options.values.get("src_lang"), SOURCES, languages),
-        "target_language": _default(
-            forced or options.values.get("tgt_lang"), SOURCES if small100 else TARGETS, languages
-        ),
-        "languages": languages,
-        **({"target_before_source": True} if small100 else {}),
-    }
+    settings = language_settings(files, languages, forced)
     model = files.read(SENTENCEPIECE_FILE) if SENTENCEPIECE_FILE in files.names else sentencepiece_of_merges(files)
     with errors_of(files.label):
         tokenizer = dictionary_tokenizer(settings, pieces, config.bos_id, {SENTENCEPIECE: model})
@@ -121,11 +113,17 @@ def _tokenizer(files: SourceFiles, config: TransformerConfig) -> tuple[Dictionar
     return tokenizer, forced
 
 
-def _default(wanted: object, usual: tuple[str, ...], languages: dict[str, str]) -> str:
-    """Code of a language that the model has."""
-    return next(
-        (code for code in (wanted, *usual) if isinstance(code, str) and code in languages), next(iter(languages))
-    )
+def language_settings(files: SourceFiles, languages: Mapping[str, str], forced: str | None = None) -> dict[str, Any]:
+    """Settings of a tokenizer about its languages, pieces by code; `forced` is the target of the configuration."""
+    options = Settings.read(files, "tokenizer_config.json").values
+    small100 = options.get("tokenizer_class") == "SMALL100Tokenizer" or SMALL100_CODE in files.names
+    targets = SOURCES if small100 else TARGETS
+    return {
+        "source_language": usual_language(languages, options.get("src_lang"), *SOURCES),
+        "target_language": usual_language(languages, forced or options.get("tgt_lang"), *targets),
+        "languages": dict(languages),
+        **({"target_before_source": True} if small100 else {}),  # and nothing is forced
+    }
 
 
 def _m2m100_pieces(files: SourceFiles, options: Settings, size: int) -> tuple[list[str], dict[str, str]]:

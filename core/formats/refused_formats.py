@@ -30,6 +30,11 @@ ALONE = {
         r".*For(MaskedLM|PreTraining|\w+Classification)"
     ),
 }
+# What other models of transformers have that Headlight's has not, by their type.
+OTHERS = {
+    "longt5": "its encoder attends to a window around each token, and to means of blocks",
+    "switch_transformers": "its feed-forward networks are experts, of which a router selects one for each token",
+}
 
 
 def refuse_by_name(files: SourceFiles) -> None:
@@ -61,4 +66,5 @@ def _refuse_other_types(files: SourceFiles) -> None:
                 f"config.json describes {kind!r:.60}, {stack} alone, without {other} and the attention between the "
                 f"two: {ENCODER_DECODER}"
             )
-    raise CheckpointError(f"config.json: model_type is {kind!r:.60}, which Headlight does not import. {ARRAYS}")
+    reason = f": {OTHERS[kind]}" if kind in OTHERS else ""
+    raise CheckpointError(f"config.json: model_type is {kind!r:.60}, which Headlight does not import{reason}. {ARRAYS}")

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from core.files.budget import MAX_ENTRIES, MAX_HEADER_BYTES
-from core.formats.source_files import INNER_FILE, INNER_FOLDER, archive_errors, is_archive
+from core.formats.source_files import DICTIONARIES, INNER_FILE, INNER_FOLDER, archive_errors, is_archive
 
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".npz")  # ends of names of files that have a model's weights
 DEEPEST = 2  # folders below the given one that are looked into
@@ -39,7 +39,8 @@ def _models(weights: dict[str, bool]) -> list[str]:
     the root are no model.
     """
     own = {name for name, is_own in weights.items() if is_own}
-    folders = {_folder_of(PurePosixPath(name)) for name in weights.keys() - own}
+    others = [PurePosixPath(name) for name in weights.keys() - own]
+    folders = {_folder_of(each) for each in others if DICTIONARIES not in each.parts}  # has sentences of fairseq
     if own:
         folders.discard(PurePosixPath("."))
     outermost = {str(each) for each in folders if not any(other in each.parents for other in folders)}

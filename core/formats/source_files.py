@@ -25,6 +25,7 @@ MAX_NAME_BYTES = 255  # of a file
 BLOCK_BYTES = 2**20
 INNER_FOLDER, INNER_FILE = "model", "model.bin"  # a folder whose files are read with those around it, and one of them
 COMPRESSIBLE = (".json", ".jsonl", ".txt", ".vocab", ".spm", ".model", ".yml", ".8bit-difference")
+TRAINED, DICTIONARIES = "checkpoints", "data-bin"  # folders of a training by fairseq: parameters, dictionaries
 OTHER_FOLDER = "stanza"  # of an Argos package: models of another program, which split texts into sentences
 
 
@@ -158,15 +159,30 @@ def _folder(folder: Path) -> dict[str, Path]:
     targets: dict[str, Path] = {}
     inner = root / INNER_FOLDER  # of an Argos package
     places = [folder, inner] if inner.resolve() == inner and (inner / INNER_FILE).is_file() else [folder]
-    for path in (path for place in places for path in place.iterdir()):
+    for path in [*(path for place in places for path in place.iterdir()), *_parts_of_training(folder)]:
         target = path.resolve()
-        if path.is_symlink() and not any(target.is_relative_to(place) for place in allowed):
+        if not any(target.is_relative_to(place) for place in allowed):
             raise CheckpointError(f"{root.name}: {path.name!r:.60} is a link to a file outside the folder: remove it")
         if target.is_file():
             targets[path.name] = target
         if len(targets) > MAX_ENTRIES:
             raise CheckpointError(f"{root.name} has more than {MAX_ENTRIES} files: give the folder of one checkpoint")
     return targets
+
+
+def _parts_of_training(folder: Path) -> list[Path]:
+    """Checkpoints and dictionaries of a training by fairseq, directly in their folders or in one below each."""
+    if not all((folder / name).is_dir() for name in (TRAINED, DICTIONARIES)):
+        return []
+    patterns = (f"{TRAINED}/*.pt", f"{TRAINED}/*/*.pt", f"{DICTIONARIES}/dict.*.txt", f"{DICTIONARIES}/*/dict.*.txt")
+    parts = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
+    names = [path.name for path in parts]
+    if twice := [str(path.relative_to(folder)) for path in parts if names.count(path.name) > 1]:
+        raise CheckpointError(
+            f"{folder.resolve().name} has several models ({', '.join(twice[:4])}): give the checkpoint and the "
+            f"dictionaries of one as files"
+        )
+    return parts
 
 
 def is_archive(path: Path) -> bool:

@@ -1,8 +1,8 @@
-"""T5, T5 v1.1 (Flan-T5 among them) and mT5 in Hugging Face's layout.
+"""T5, T5 v1.1 (Flan-T5 among them), mT5, UMT5, ByT5 and MADLAD-400 in Hugging Face's layout.
 
-Files: config.json with model_type "t5" or "mt5", model.safetensors or pytorch_model.bin, spiece.model or
-tokenizer.json, generation_config.json, tokenizer_config.json. The reference is `T5ForConditionalGeneration` of
-transformers.
+Files: config.json with model_type "t5", "mt5" or "umt5", model.safetensors or pytorch_model.bin, spiece.model or
+tokenizer.json except of ByT5, generation_config.json, tokenizer_config.json. The references are
+`T5ForConditionalGeneration` and `UMT5ForConditionalGeneration` of transformers.
 
 T5 does not divide scores by sqrt(d_k), so the matrix of the queries is multiplied by it here. T5 multiplies the
 decoder's last state by d_model^-0.5; here the gain of the norm before it is multiplied instead. Neither changes the
@@ -10,6 +10,7 @@ outputs.
 """
 
 import math
+import re
 from typing import Any, cast
 
 from torch import Tensor
@@ -24,16 +25,20 @@ from core.formats.unigram_json import TOKENIZER_JSON, sentencepiece_of
 from core.formats.untrusted_parameters import errors_of, fill_model, meta_model
 from core.model import Transformer
 from core.model.config import TransformerConfig
-from core.text.dictionary_tokenizer import DictionaryTokenizer, dictionary_tokenizer
-from core.text.piece_splitting import SENTENCEPIECE
+from core.text.byte_level_encoding import piece_of_bytes
+from core.text.dictionary_tokenizer import END, PAD, UNKNOWN, DictionaryTokenizer, dictionary_tokenizer
+from core.text.piece_splitting import MERGES, SENTENCEPIECE
 from core.text.tokenizer import load_sentencepiece
 
-NAME = "T5 or mT5 in Hugging Face's layout"
+NAME = "T5, mT5, UMT5, ByT5 or MADLAD-400 in Hugging Face's layout"
 SENTENCEPIECE_FILE = "spiece.model"
 SHARED, OUTPUT = "shared.weight", "lm_head.weight"
 COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
 UNUSED = ("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",)  # of early versions
 TASK = "translation_"  # prefix of the names of translation tasks
+TAG = re.compile(r"<2([a-z]{2,3}(?:_[A-Z][A-Za-z]{1,3})?)>")  # pieces of MADLAD-400, which name the target's language
+BYTES = "ByT5Tokenizer"  # class of tokenizers whose pieces are bytes, without a file
+NO_MERGES = b"#version: 0.2\n"
 _COMMON = {
     "layers": "block",
     "self_attention_norm": "layer.0.layer_norm",
@@ -43,11 +48,11 @@ _COMMON = {
     **{f"{part}_proj": part for part in "qkv"},
     "out_proj": "o",
     "output_norm": "final_layer_norm",
-    "relative_positions.scores": "block.0.layer.0.SelfAttention.relative_attention_bias",
 }
+_SCORES = "layer.0.SelfAttention.relative_attention_bias"
 
 
-recognises = huggingface.of_types("t5", "mt5")
+recognises = huggingface.of_types("t5", "mt5", "umt5")
 
 
 def load(files: SourceFiles) -> Checkpoint:
@@ -72,7 +77,7 @@ def load(files: SourceFiles) -> Checkpoint:
                 )
         facts = huggingface.facts(NAME, files, config, search, weights.types(sources.values()), tokenizer)
         name = weights.file_name
-    facts["source prefixes"] = list(tokenizer.prefixes.values())
+    facts["source prefixes"] = list(_prefixes(settings)[0].values())
     _fold_scales(tensors, model, _scales_output(settings))
     return Checkpoint(fill_model(name, model, tensors), tokenizer, {"imported": facts})
 
@@ -96,7 +101,7 @@ def _config(settings: Settings, search: Settings, tied: str) -> TransformerConfi
         num_heads=width("num_heads", 8),
         num_encoder_layers=layers,
         num_decoder_layers=width("num_decoder_layers", layers),
-        positions="relative",
+        positions="relative_per_layer" if settings.text("model_type") == "umt5" else "relative",
         relative_buckets=width("relative_attention_num_buckets", 32),
         relative_max_distance=width("relative_attention_max_distance", 128),
         norm="pre",
@@ -142,6 +147,7 @@ def _scaled(tensor: Tensor, factor: float) -> Tensor:
 
 def _stack_names(model: Transformer) -> dict[str, str]:
     inner = "wi_0" if model.config.gated_feed_forward else "wi"
+    first = "block.0." if model.config.positions == "relative" else ""
 
     def of_stack(last: str) -> dict[str, str]:
         network = f"{last}.DenseReluDense"
@@ -150,6 +156,7 @@ def _stack_names(model: Transformer) -> dict[str, str]:
             "feed_forward.inner": f"{network}.{inner}",
             "feed_forward.multiplier": f"{network}.wi_1",
             "feed_forward.outer": f"{network}.wo",
+            "relative_positions.scores": first + _SCORES,
             **_COMMON,
         }
 
@@ -157,31 +164,47 @@ def _stack_names(model: Transformer) -> dict[str, str]:
 
 
 def _tokenizer(files: SourceFiles, settings: Settings, config: TransformerConfig) -> DictionaryTokenizer:
-    if SENTENCEPIECE_FILE not in files.names and TOKENIZER_JSON not in files.names:
-        raise CheckpointError(
-            f"{files.label}: {SENTENCEPIECE_FILE} and {TOKENIZER_JSON} are missing: give the tokenizer's files too"
-        )
+    classes = [each.values.get("tokenizer_class") for each in (Settings.read(files, "tokenizer_config.json"), settings)]
     prefixes, languages = _prefixes(settings)
+    known: dict[str, Any] = {}
     with errors_of(files.label):
         if SENTENCEPIECE_FILE in files.names:
-            name, data = SENTENCEPIECE_FILE, files.read(SENTENCEPIECE_FILE)
+            subwords = {SENTENCEPIECE: files.read(SENTENCEPIECE_FILE)}
+        elif TOKENIZER_JSON in files.names:
+            subwords = {SENTENCEPIECE: sentencepiece_of(files)}
+        elif BYTES in classes:
+            subwords, known["byte_level"] = {MERGES: NO_MERGES}, True
         else:
-            name, data = TOKENIZER_JSON, sentencepiece_of(files)
-        pieces = _pieces(files, name, data, settings, config.vocab_size)
-        known = {"prefixes": prefixes, **languages}
-        tokenizer = dictionary_tokenizer(known, pieces, config.bos_id, {SENTENCEPIECE: data})
+            raise CheckpointError(
+                f"{files.label}: {SENTENCEPIECE_FILE} and {TOKENIZER_JSON} are missing, and tokenizer_class is not "
+                f"{BYTES}, which has none: give the tokenizer's files too"
+            )
+        pieces = _pieces(files, subwords.get(SENTENCEPIECE), settings, config.vocab_size)
+        tags = {match[1]: f"{piece} " for piece in pieces if (match := TAG.fullmatch(piece))}
+        if tags and not prefixes:
+            prefixes, languages = tags, {"target_language": "de" if "de" in tags else next(iter(tags))}
+        if PAD not in pieces:
+            known["aliases"] = {PAD: pieces[config.pad_id]}
+        tokenizer = dictionary_tokenizer({"prefixes": prefixes, **languages, **known}, pieces, config.bos_id, subwords)
     huggingface.check_tokenizer(files, tokenizer, config)
     return tokenizer
 
 
-def _pieces(files: SourceFiles, name: str, data: bytes, settings: Settings, size: int) -> list[str]:
-    """Pieces in the order of their ids: SentencePiece's, then the extra ids, the last of them first."""
-    processor = load_sentencepiece(data)
+def _pieces(files: SourceFiles, sentencepiece: bytes | None, settings: Settings, size: int) -> list[str]:
+    """Pieces in the order of their ids: SentencePiece's, then the extra ids, the last of them first; or bytes, then the
+    extra ids.
+    """
+    if sentencepiece is None:
+        pieces = [PAD, END, UNKNOWN, *(piece_of_bytes(bytes([byte])) for byte in range(256))]
+        pieces += [f"<extra_id_{number}>" for number in range(size - len(pieces))]
+        return filled_up(pieces, size, f"{files.label}: the vocabulary of bytes", "the special ones")
+    processor = load_sentencepiece(sentencepiece)
     pieces = processor.id_to_piece(list(range(processor.vocab_size())))
-    if name == SENTENCEPIECE_FILE:
-        default = 0 if settings.text("model_type") == "mt5" else 100
+    if SENTENCEPIECE_FILE in files.names:
+        default = 100 if settings.text("model_type") == "t5" else 0
         count = Settings.read(files, "tokenizer_config.json").integer("extra_ids", default)
-        pieces += [f"<extra_id_{number}>" for number in reversed(range(min(count, size)))]
+        pieces += [f"<extra_id_{number}>" for number in reversed(range(min(count, size - len(pieces))))]
+    name = SENTENCEPIECE_FILE if SENTENCEPIECE_FILE in files.names else TOKENIZER_JSON
     return filled_up(pieces, size, f"{files.label}: the vocabulary of {name}", "the extra ids")
 
 

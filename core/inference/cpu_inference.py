@@ -251,7 +251,7 @@ def packing_obstacle(model: Transformer) -> Phrase | None:
     if config.patch_size:
         return Phrase("its source is an image")
     variants = {
-        Phrase("relative positions"): config.positions == "relative",
+        Phrase("relative positions"): config.relative,
         "RMSNorm": config.norm_kind == "rms",
         Phrase("gated networks"): config.gated_feed_forward,
         Phrase("the activation {name}", name=config.activation): config.activation not in native.ACTIVATIONS,

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from core.model.config_checks import check_config
 
-Positions = Literal["sinusoidal", "learned", "relative"]
+Positions = Literal["sinusoidal", "learned", "relative", "relative_per_layer"]
 NormPlace = Literal["post", "pre"]
 NormKind = Literal["layer", "rms"]
 Activation = Literal["relu", "gelu", "gelu_tanh", "swish"]
@@ -32,7 +32,8 @@ class TransformerConfig:
 
     Attributes:
         positions: added to the embeddings (3.5): sines and cosines, or a learned table; or `relative`: added to the
-            scores of self-attention instead, by the distance of query and key (Raffel et al. 2020, 2.1).
+            scores of self-attention instead, by the distance of query and key (Raffel et al. 2020, 2.1), the same in
+            all layers of a stack or, `relative_per_layer`, others in each (Chung et al. 2023, UMT5).
         norm_kind: of all norms: LayerNorm, or RMSNorm, which subtracts no mean and has no bias (Zhang & Sennrich 2019).
         activation: of the feed-forward networks; `swish` is x * sigmoid(x), `gelu` is x * Phi(x), `gelu_tanh` its
             approximation by tanh.
@@ -112,6 +113,11 @@ class TransformerConfig:
     def autoregressive(self) -> bool:
         """Whether the decoder predicts the next token, under a causal mask."""
         return self.mask_id is None
+
+    @property
+    def relative(self) -> bool:
+        """Whether positions act in attention, by the distance of query and key."""
+        return self.positions in ("relative", "relative_per_layer")
 
     @property
     def encoder_heads(self) -> HeadShape:

@@ -60,7 +60,7 @@ def _check_positions(config: Any) -> None:
             f"position_offset ({config.position_offset}) must be 0 for learned positions: leave out the first rows "
             f"of their table instead"
         )
-    if config.positions == "relative":
+    if config.relative:
         _check_relative_positions(config)
 
 

@@ -61,8 +61,8 @@ class PatchEmbedding(nn.Module):
 
 def positions(config: TransformerConfig) -> "SinusoidalPositions | LearnedPositions | NoPositions":
     """Positional encoding of a configuration (3.5)."""
-    kinds = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions, "relative": NoPositions}
-    return kinds[config.positions](config)
+    kinds = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}
+    return kinds.get(config.positions, NoPositions)(config)
 
 
 class SinusoidalPositions(nn.Module):

@@ -1,15 +1,15 @@
 """Encoder and decoder stacks (3.1): residual connections, norms, networks (3.3), dropout (5.4)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Protocol, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from core.model.attention import KeysValues, Mask, MultiHeadAttention
-from core.model.config import TransformerConfig
+from core.model.config import Positions, TransformerConfig
 from core.model.relative_positions import RelativePositions, position_distances
 
 Function = Callable[[Tensor], Tensor]
@@ -24,18 +24,15 @@ class Encoder(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.input_norm = layer_norm(config) if config.embedding_norm else nn.Identity()
-        is_relative, num_heads = config.positions == "relative", config.encoder_heads.num_heads
-        self.relative_positions = RelativePositions(config, num_heads, bidirectional=True) if is_relative else None
+        self.relative_positions = relative_positions(config, "relative", "encoder")
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
         self.output_norm = layer_norm(config) if config.final_norm else nn.Identity()
 
     def forward(self, x: Tensor, mask: Mask) -> Tensor:
         """[B, S, D], [B, 1, 1, S] -> [B, S, D]."""
         x = self.input_norm(x)
-        if self.relative_positions is not None and isinstance(mask, Tensor):
-            mask = self.relative_positions(mask, position_distances(x.size(1), x.device))
-        for layer in self.layers:
-            x = layer(x, mask)
+        for layer, own_mask in zip(self.layers, layer_masks(self, mask, x), strict=True):
+            x = layer(x, own_mask)
         return self.output_norm(x)
 
 
@@ -44,6 +41,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
+        self.relative_positions = relative_positions(config, "relative_per_layer", "encoder")
         self.self_attention = MultiHeadAttention(config.d_model, config.encoder_heads, config.attention_bias)
         self.self_attention_norm = layer_norm(config)
         self.feed_forward = FeedForward(config, config.d_ff)
@@ -65,9 +63,7 @@ class Decoder(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.input_norm = layer_norm(config) if config.embedding_norm else nn.Identity()
-        is_relative, num_heads = config.positions == "relative", config.decoder_heads.num_heads
-        bidirectional = not config.autoregressive
-        self.relative_positions = RelativePositions(config, num_heads, bidirectional) if is_relative else None
+        self.relative_positions = relative_positions(config, "relative", "decoder")
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
         self.output_norm = layer_norm(config) if config.final_norm else nn.Identity()
 
@@ -76,11 +72,8 @@ class Decoder(nn.Module):
     ) -> Tensor:
         """[B, T, D], [B, S, D], [B, 1, T, T], [B, 1, 1, S] -> [B, T, D]."""
         x = self.input_norm(x)
-        if self.relative_positions is not None and isinstance(mask, Tensor):
-            distances = cache.distances if cache else position_distances(x.size(1), x.device)
-            mask = self.relative_positions(mask, distances)
-        for index, layer in enumerate(self.layers):
-            x = layer(x, memory, mask, memory_mask, cache.layers[index] if cache else None)
+        for index, own_mask in enumerate(layer_masks(self, mask, x, cache)):
+            x = self.layers[index](x, memory, own_mask, memory_mask, cache.layers[index] if cache else None)
         return self.output_norm(x)
 
 
@@ -89,6 +82,7 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
+        self.relative_positions = relative_positions(config, "relative_per_layer", "decoder")
         self.self_attention = MultiHeadAttention(config.d_model, config.decoder_heads, config.attention_bias)
         self.self_attention_norm = layer_norm(config)
         self.cross_attention = MultiHeadAttention(config.d_model, config.decoder_heads, config.attention_bias)
@@ -114,6 +108,26 @@ class DecoderLayer(nn.Module):
         x = self.self_attention_residual(self.residual(x, self_attention, self.self_attention_norm, self.dropout))
         x = self.cross_attention_residual(self.residual(x, cross_attention, self.cross_attention_norm, self.dropout))
         return self.residual(x, self.feed_forward, self.feed_forward_norm, self.dropout)
+
+
+def relative_positions(config: TransformerConfig, positions: Positions, stack: str) -> RelativePositions | None:
+    """Scores of distances of a stack or of one of its layers, if the configuration has these positions."""
+    if config.positions != positions:
+        return None
+    heads = config.encoder_heads if stack == "encoder" else config.decoder_heads
+    return RelativePositions(config, heads.num_heads, stack == "encoder" or not config.autoregressive)
+
+
+def layer_masks(
+    stack: Encoder | Decoder, mask: Mask, x: Tensor, cache: "DecodedPositions | None" = None
+) -> Iterable[Mask]:
+    """Mask of each layer's self-attention of x [B, L, D], with the scores of relative positions."""
+    shared = stack.relative_positions
+    own = [layer.relative_positions for layer in cast("Iterable[EncoderLayer | DecoderLayer]", stack.layers)]
+    if not isinstance(mask, Tensor) or not any((shared, *own)):
+        return [mask] * len(own)
+    distances = cache.distances if cache else position_distances(x.size(1), x.device)
+    return [shared(mask, distances)] * len(own) if shared else (each(mask, distances) for each in own if each)
 
 
 class Between(nn.Identity):

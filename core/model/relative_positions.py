@@ -15,7 +15,7 @@ from core.model.config import TransformerConfig
 class RelativePositions(nn.Module):
     """Learned scores of distances, B in softmax(Q K^T / sqrt(d_k) + B).
 
-    There is one score per head and class of distances, for all layers of a stack.
+    There is one score per head and class of distances, for all layers of a stack or for one (`positions`).
 
     Attributes:
         scores: [classes, H]

@@ -24,6 +24,7 @@ LIKE_T5: dict[str, Any] = {
     "feed_forward_bias": False,
     "scale_embedding": False,
 }
+LIKE_UMT5 = {**LIKE_T5, "positions": "relative_per_layer"}
 
 
 def tiny(seed: int = 0, **changes: Any) -> Transformer:

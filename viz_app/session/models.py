@@ -18,6 +18,8 @@ from weakref import WeakValueDictionary
 
 import streamlit as st
 
+from viz_app.drawing.display_text import plain
+from viz_app.language import tr
 from viz_app.page_list import ModelKind
 from viz_app.session import model_memory
 from viz_app.session.environment import CHECKPOINT_VARIABLE, PRECISION_VARIABLE
@@ -131,6 +133,18 @@ def translation_checkpoint() -> Path:
     from core.files.shipped_files import shipped_checkpoint
 
     return shipped_checkpoint()
+
+
+def not_installed(path: Path, reason: str) -> str:
+    """Return a reason, and where a shipped model is that would help, if this installation lacks it."""
+    if path.exists():
+        return reason
+    shipped = tr(
+        "The shipped model {model} is not in this installation: `HEADLIGHT_SHARE` can name the folder of a release or "
+        "a clone, which has it.",
+        model=plain(path.stem),
+    )
+    return f"{reason} {shipped}"
 
 
 def shipped_paths() -> dict[str, Path]:

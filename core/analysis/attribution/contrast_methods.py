@@ -69,7 +69,7 @@ NAMES: dict[ContrastMethod, tuple[str, str, str]] = {
 
 def methods_of(config: TransformerConfig) -> tuple[ContrastMethod, ...]:
     """Methods that apply to a model; see `NO_INTEGRAL`."""
-    return METHODS[1:] if config.positions == "relative" else METHODS
+    return METHODS[1:] if config.relative else METHODS
 
 
 def integrated_gradients(contrast: Contrast) -> tuple[Tensor, int]:

@@ -103,7 +103,7 @@ def read_stream(model: Transformer, stack: Stack, reader: tuple[int, str] | None
             add(norm, f"{place}.norm_input")
     else:
         add(whole.output_norm, f"{place}.residual_after")
-    return ReadStream(stack, tuple(steps), model.config.positions != "relative")
+    return ReadStream(stack, tuple(steps), not model.config.relative)
 
 
 def exact(values: Tensor) -> Tensor:

@@ -258,7 +258,7 @@ def score_components(
         with record(model, [*own, *of_query.places, *of_key.places]) as recorded:
             model(translator.batch([source_ids]), translator.batch([fed]))
         values = {place: exact(value[0]) for place, value in recorded.items()}
-        relative = relative_scores(model, head.kind, len(values[head.place("keys")]))
+        relative = relative_scores(model, head.kind, head.layer, len(values[head.place("keys")]))
         for stack, embedding, ids in (("encoder", model.embedding, source_ids), ("decoder", model.fed_embedding, fed)):
             embedded = embedding.tokens(torch.tensor(ids, device=model.device))
             values[f"{stack}.tokens"] = exact(embedded) * embedding.scale

@@ -112,7 +112,7 @@ def attend(
     runs: PairRuns, model: Transformer, place: SubLayerPlace, queried: Tensor, keys_values: KeysValues
 ) -> Tensor:
     """Run an attention layer on other states [1 or W, L, D] of the queries, with other keys and values."""
-    mask = next(mask for kind, mask in runs.masks.items() if kind == place.component)
+    mask = next(mask for key, mask in runs.masks.items() if key == place)
     return attention_of(model, place)(queried, queried, mask, lambda _: keys_values)
 
 

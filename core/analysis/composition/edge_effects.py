@@ -252,7 +252,7 @@ def edge_flow(run: Replacement, edge: Edge) -> EdgeFlow:
         attend(run.runs, model, place, queried, own)
         before = [values[name][0, head] for name in names]
         kind: Kind = next(kind for kind in KINDS if kind == place.component)
-        relative = relative_scores(model, kind, own[0].size(2))
+        relative = relative_scores(model, kind, place.layer, own[0].size(2))
     queries, scores, weights = (torch.stack(both) for both in zip(before, after, strict=True))
     (keys, value), (own_keys, own_value) = ([both[0, head] for both in moment] for moment in (each.keys_values, own))
     change = (value - own_value).norm(dim=-1) / own_value.norm(dim=-1).clamp_min(1e-12)

@@ -47,8 +47,8 @@ def logits_after(
     """
     x, memory, following = states, runs.memory[base : base + 1], layer + 1
     if side == "encoder":
-        for block in model.encoder.layers[following:]:
-            x = block(x, runs.masks["encoder_self"])
+        for index in range(following, len(model.encoder.layers)):
+            x = model.encoder.layers[index](x, runs.masks["encoder_self", index])
         memory = model.encoder.output_norm(x)
         x, following = runs.entered["decoder"][base : base + 1], 0
     for index in range(following, len(model.decoder.layers)):
@@ -85,9 +85,8 @@ def _decoder_layer(
             )
             return keys, values
 
-        return block.self_attention(
-            queried, own, runs.masks["decoder_self"][:, :, first:last], with_earlier if start else None
-        )
+        mask = runs.masks["decoder_self", index][:, :, first:last]
+        return block.self_attention(queried, own, mask, with_earlier if start else None)
 
     x = block.residual(asking, self_attention, block.self_attention_norm, block.dropout)
     return after_self_attention(runs, block, x.expand(max(len(x), len(memory)), -1, -1), memory)
@@ -102,7 +101,9 @@ def after_self_attention(
     """Second half of a decoder layer: [W, L, D] after self-attention -> [W, L, D]."""
 
     def cross(queried: Tensor) -> Tensor:
-        return block.cross_attention(queried, memory, runs.masks["cross"], SharedMemory(len(queried)).cross_attention)
+        return block.cross_attention(
+            queried, memory, runs.masks["cross", 0], SharedMemory(len(queried)).cross_attention
+        )
 
     x = block.residual(x, change("cross", cross), block.cross_attention_norm, block.dropout)
     network = change("decoder_feed_forward", block.feed_forward)

@@ -64,7 +64,7 @@ class PairRuns:
     outputs: dict[tuple[Component, int], Tensor]  # [2, S or T, D] output of each component of each layer
     heads: dict[tuple[Kind, int], Tensor]
     entered: dict[Stack, Tensor]  # [2, S or T, D] input of the first layer of each side
-    masks: dict[Kind, Tensor]  # [1, 1 or H, ...] by kind, as `MultiHeadAttention.forward` takes them
+    masks: dict[tuple[Kind, int], Tensor]  # [1, 1 or H, ...] of each layer, as `MultiHeadAttention.forward` takes them
     memory: Tensor  # [2, S, D] output of the encoder
     logits: Tensor  # [2, V] of the next token
 

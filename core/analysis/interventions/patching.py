@@ -209,12 +209,13 @@ def logits_from(runs: PairRuns, model: Transformer, base: int, rows: int, first:
     memory, start = runs.memory[base : base + 1], first.get("decoder", 0)
     if "encoder" in first:
         x = runs.entering("encoder", first["encoder"])[base].expand(rows, -1, -1)
-        for layer in model.encoder.layers[first["encoder"] :]:
-            x = layer(x, runs.masks["encoder_self"])
+        for layer in range(first["encoder"], len(model.encoder.layers)):
+            x = model.encoder.layers[layer](x, runs.masks["encoder_self", layer])
         memory, start = model.encoder.output_norm(x), 0
     x = runs.entering("decoder", start)[base].expand(rows, -1, -1)
-    for layer in model.decoder.layers[start:]:
-        x = layer(x, memory, runs.masks["decoder_self"], runs.masks["cross"], SharedMemory(rows))
+    for layer in range(start, len(model.decoder.layers)):
+        masks = runs.masks["decoder_self", layer], runs.masks["cross", layer]
+        x = model.decoder.layers[layer](x, memory, *masks, SharedMemory(rows))
     return model.project(model.decoder.output_norm(x)[:, -1]).float()
 
 

@@ -154,22 +154,17 @@ def _arriving(
     functions: dict[str, Edit] = {place: lambda _, output=output: output for place, output in held.items()}
     with edit(model, functions), record(model, [receiver.place for receiver in receivers]) as values:
         if side == "encoder":
-            for layer in model.encoder.layers[first:]:
-                x = layer(x, runs.masks["encoder_self"])
+            for layer in range(first, len(model.encoder.layers)):
+                x = model.encoder.layers[layer](x, runs.masks["encoder_self", layer])
             memory = model.encoder.output_norm(x)
             for receiver in receivers:
                 if receiver.head.kind == "cross":
                     _projection(model, receiver)(memory)
         else:
             last = max(receiver.head.layer for receiver in receivers)
-            for layer in model.decoder.layers[first : last + 1]:
-                x = layer(
-                    x,
-                    runs.memory[base : base + 1],
-                    runs.masks["decoder_self"],
-                    runs.masks["cross"],
-                    SharedMemory(len(rows)),
-                )
+            for layer in range(first, last + 1):
+                masks = runs.masks["decoder_self", layer], runs.masks["cross", layer]
+                x = model.decoder.layers[layer](x, runs.memory[base : base + 1], *masks, SharedMemory(len(rows)))
     return {receiver: values[receiver.place] for receiver in receivers}
 
 

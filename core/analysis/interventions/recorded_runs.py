@@ -14,7 +14,7 @@ from core.analysis.interventions.pair_runs import (
     component_place,
 )
 from core.analysis.subject import check_position
-from core.trace import KINDS, STACKS, Kind, Stack, attention_place, record
+from core.trace import STACKS, Stack, attention_place, record
 from core.translator import Translator
 
 MIN_DIFFERENCE = 0.01  # nats between the metrics of both runs; a share of less says nothing
@@ -80,7 +80,7 @@ def recorded_passes(
         }
         heads = {key: attention_place(*key, "heads") for key in attention_layers(model)}
         entered: dict[Stack, str] = {stack: f"{stack}.0.self_attention.residual_before" for stack in STACKS}
-        masks: dict[Kind, str] = {kind: attention_place(kind, 0, "mask") for kind in KINDS}
+        masks = {key: attention_place(*key, "mask") for key in heads}
         memory = "decoder.0.cross_attention.memory"
         source_ids, fed_ids = translator.batch(list(sources)), translator.batch([fed])
         recorded = (*outputs.values(), *heads.values(), *entered.values(), *masks.values(), memory)
@@ -104,7 +104,7 @@ def recorded_passes(
         outputs={key: values[place] for key, place in outputs.items()},
         heads={key: values[place].transpose(1, 2) for key, place in heads.items()},
         entered={stack: values[place] for stack, place in entered.items()},
-        masks={kind: values[place][:1] for kind, place in masks.items()},
+        masks={key: values[place][:1] for key, place in masks.items()},
         memory=values[memory],
         logits=logits,
     )

@@ -131,7 +131,7 @@ def score_products(
             raise ValueError(f"this model has no head {head}")
         with record(model, [head.place(each) for each in ("queries", "keys", "scores", "weights")]) as values:
             replay()
-        relative = relative_scores(model, head.kind, values[head.place("keys")].size(1))
+        relative = relative_scores(model, head.kind, head.layer, values[head.place("keys")].size(1))
     queries, keys, scores, weights = (value[0] for value in values.values())
     for name, position, vectors in (("query", query, queries), ("key", key, keys)):
         if not 0 <= position < len(vectors):

@@ -106,7 +106,7 @@ class _Walk:
         row, scale = exact(embedding.tokens.weight[token_id]), embedding.scale
         place = exact(embedding.positions(self.position, self.position + 1)[0])
         state = row * scale + place
-        position = None if model.config.positions == "relative" else place
+        position = None if model.config.relative else place
         self.parts["embedding"] = steps.EmbeddingSteps(row, scale, row * scale, position, state)
         self.compare("embedding", "total", state, self._own(f"{self.stack}.input"))
         state = self._norm_of_stack("input_norm", first, state)
@@ -205,7 +205,7 @@ class _Walk:
         products = queries[:, None] * keys  # [H, K, d_k]
         undivided, relative = products.sum(-1), None  # [H, K]
         scores = undivided / math.sqrt(queries.size(-1))
-        if (of_distances := relative_scores(self.model, part, len(memory))) is not None:
+        if (of_distances := relative_scores(self.model, part, self.layer, len(memory))) is not None:
             relative = of_distances[:, at]
             scores, undivided = scores + relative, undivided + relative
         own_scores, own_weights = own["scores"][:, at], own["weights"][:, at]  # [H, K]

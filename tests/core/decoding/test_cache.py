@@ -12,7 +12,7 @@ from core.decoding.cache import DecoderCache, cached_decoder, chain_decoder
 from core.model import Transformer
 from core.model.preset_configs import PRESETS
 from core.native import library
-from tests.core.tiny_models import LIKE_T5
+from tests.core.tiny_models import LIKE_T5, LIKE_UMT5
 from tests.margins import assert_equal_to_rounding
 
 SOURCE = torch.tensor([[5, 9, 23, 2, 0, 0], [7, 7, 31, 40, 11, 2], [50, 2, 0, 0, 0, 0]])
@@ -22,6 +22,7 @@ VARIANTS = {
     "widths": {"d_k": 5, "d_v": 12, "num_decoder_heads": 3},
     "restricted": {"neighbourhood": 3},
     "other": {"norm": "pre", "final_norm": True, "tied": "none", "output_bias": True, "position_offset": 2},
+    "like_umt5": LIKE_UMT5,
     "like_t5": {**LIKE_T5, "d_k": 5, "num_decoder_heads": 2},
     "started_by_padding": {"bos_id": 0, "activation": "swish", "position_order": "halves"},
 }

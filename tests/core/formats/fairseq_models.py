@@ -90,7 +90,7 @@ def write_fairseq(
         state: the parameters.
         changes: options; None removes one.
     """
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     options = {name: value for name, value in (OPTIONS | changes).items() if value is not None}
     content = {**container(options), "model": state, "optimizer_history": [], "extra_state": {"epoch": 3}}
     torch.save(content, folder / "model.pt", _use_new_zipfile_serialization=not legacy)

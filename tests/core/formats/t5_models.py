@@ -11,7 +11,8 @@ from typing import Any
 import torch
 
 from tests.core.formats.marian_models import sentencepiece_model
-from tests.core.formats.small_models import LEARNED, learn
+from tests.core.formats.small_models import learn
+from tests.core.structured_models import Model
 from tests.lazy_imports import transformers
 
 Pairs = Sequence[tuple[str, str]]
@@ -26,19 +27,34 @@ SPECIAL = {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
 EXTRA_IDS = 10
 
 
-def write_tokenizer(folder: Path, pairs: Pairs) -> int:
-    """Write spiece.model and tokenizer_config.json.
+# Special tokens and tags as those of MADLAD-400, whose decoder starts with <unk>.
+MADLAD = {"pad_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 0, **V1_1}
+TAGS = "<2fr>,<2de>,<2translate>,<2zh_Latn>"
+
+
+def write_tokenizer(folder: Path, pairs: Pairs, kind: str = "t5") -> int:
+    """Write spiece.model and tokenizer_config.json; of ByT5 the latter alone.
 
     Returns:
         Number of pieces, with the extra ids.
     """
     lines = [text for pair in pairs for text in pair] + [PREFIX, "summarize: "]
-    model = sentencepiece_model(lines, 170, **SPECIAL)
-    (folder / "spiece.model").write_bytes(model)
-    (folder / "tokenizer_config.json").write_text(
-        json.dumps({"extra_ids": EXTRA_IDS, "tokenizer_class": "T5Tokenizer"})
-    )
-    return len(transformers.T5Tokenizer.from_pretrained(folder))
+    if kind == "byt5":
+        transformers.ByT5Tokenizer().save_pretrained(folder)
+        return 381
+    special = {"unk_id": 0, "user_defined_symbols": TAGS} if kind == "madlad" else SPECIAL
+    model = Model.FromString(sentencepiece_model(lines, 170, **special))
+    for piece in model.pieces:
+        piece.type = 1 if piece.type == 4 else piece.type  # transformers 5 takes no space before symbols of users
+    (folder / "spiece.model").write_bytes(model.SerializeToString())
+    pad = {"pad_token": "<s>", "extra_ids": 0} if kind == "madlad" else {"extra_ids": EXTRA_IDS}
+    (folder / "tokenizer_config.json").write_text(json.dumps({**pad, "tokenizer_class": "T5Tokenizer"}))
+    return len(tokenizer_of(folder, kind))
+
+
+def tokenizer_of(folder: Path, kind: str) -> Any:
+    """The tokenizer of transformers."""
+    return (transformers.ByT5Tokenizer if kind == "byt5" else transformers.T5Tokenizer).from_pretrained(folder)
 
 
 def write_model(
@@ -48,25 +64,27 @@ def write_model(
     steps: int = 0,
     dtype: torch.dtype = torch.float32,
     tasks: dict[str, Any] | None = None,
-    model_type: str = "t5",
+    kind: str = "t5",
+    prefix: str = PREFIX,
     **changes: Any,
 ) -> transformers.T5ForConditionalGeneration:
     """Write a folder as `save_pretrained` of version 4 does, and read it again.
 
     Args:
-        steps: of training on the first `LEARNED` pairs; the weights are random without.
+        steps: of training on the pairs; the weights are random without.
         tasks: `task_specific_params`.
+        kind: t5, mt5, umt5, byt5 or madlad.
+        prefix: of the sources in training.
         changes: fields of the configuration.
     """
     folder.mkdir(exist_ok=True)
-    kinds = {
-        "t5": (transformers.T5Config, transformers.T5ForConditionalGeneration),
-        "mt5": (transformers.MT5Config, transformers.MT5ForConditionalGeneration),
-    }
-    make_config, make_model = kinds[model_type]
+    name = {"mt5": "MT5", "umt5": "UMT5"}.get(kind, "T5")
+    make_config, make_model = (
+        getattr(transformers, f"{name}{part}") for part in ("Config", "ForConditionalGeneration")
+    )
     config = make_config(
         **{
-            "vocab_size": write_tokenizer(folder, pairs) + 3,
+            "vocab_size": write_tokenizer(folder, pairs, kind) + 3,
             "d_model": 32,
             "d_kv": 12,
             "d_ff": 64,
@@ -79,7 +97,7 @@ def write_model(
     )
     torch.manual_seed(0)
     model = make_model(config).eval()
-    is_tied = changes.get("tie_word_embeddings", model_type == "t5")
+    is_tied = changes.get("tie_word_embeddings", kind != "mt5")
     with torch.no_grad():
         if not is_tied:
             model.lm_head.weight = torch.nn.Parameter(torch.randn_like(model.lm_head.weight) * 0.2)
@@ -89,7 +107,7 @@ def write_model(
             elif "relative" in name or "SelfAttention.q" in name:  # so that weights differ
                 parameter.mul_(4)
     if steps:
-        train(model, transformers.T5Tokenizer.from_pretrained(folder), pairs[:LEARNED], steps)
+        train(model, tokenizer_of(folder, kind), pairs, steps, prefix)
     model.to(dtype).save_pretrained(folder)
     # The configuration as published: version 5 of transformers writes options that say the same otherwise.
     path = folder / "config.json"
@@ -100,10 +118,10 @@ def write_model(
 
 
 def train(
-    model: transformers.T5ForConditionalGeneration, tokenizer: transformers.T5Tokenizer, pairs: Pairs, steps: int
+    model: transformers.T5ForConditionalGeneration, tokenizer: Any, pairs: Pairs, steps: int, prefix: str
 ) -> None:
     """Learn the pairs by heart, with the prefix."""
-    batch = tokenizer([PREFIX + source for source, _ in pairs], return_tensors="pt", padding=True)
+    batch = tokenizer([prefix + source for source, _ in pairs], return_tensors="pt", padding=True)
     labels = tokenizer([target for _, target in pairs], return_tensors="pt", padding=True).input_ids
     labels[labels == tokenizer.pad_token_id] = -100
     learn(model, lambda: model(**batch, labels=labels).loss, steps, rate=1e-2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 import sys
 from argparse import Namespace
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from sentencepiece import SentencePieceProcessor
 
 from core.formats.checkpoint import CheckpointError
 from core.formats.importing import import_checkpoint
+from core.formats.several_models import model_names
 from core.text.byte_pair_encoding import BytePairEncoding, read_merges
 from core.translator import Translator
 from tests.core.formats.fairseq_models import as_args, as_cfg, fairseq_state, old_names, write_fairseq
@@ -104,6 +106,35 @@ def test_a_sentencepiece_model_splits_without_moses(fsmt: Fsmt, tmp_path: Path, 
         assert ids == [4 + pieces.index(piece) for piece in processor.encode(text, out_type=str)]
         assert tokenizer.pieces(ids) == processor.encode(text, out_type=str)
         assert tokenizer.target.decode([*ids, 2]) == text
+
+
+def test_whole_words_are_split_at_spaces(fsmt: Fsmt, tmp_path: Path) -> None:
+    """By the dictionaries, whatever codes lie beside them; `--tokenized` takes pieces of codes."""
+    write_fairseq(tmp_path, fsmt[0], fairseq_state(fsmt[1]))
+    pieces = [line.split()[0] for line in (tmp_path / "dict.en.txt").read_text().splitlines()]
+    part = next(piece for piece in pieces if piece.endswith("@@"))
+    tokenizer = import_checkpoint(tmp_path, tokenized=True).tokenizer
+    assert tokenizer.encode(f"{part} {pieces[0]} &") == [4 + pieces.index(part), 4, 3]
+    for code in ("en", "de"):
+        size = len((tmp_path / f"dict.{code}.txt").read_text().splitlines())
+        (tmp_path / f"dict.{code}.txt").write_text("".join(f"a_{number} 1\n" for number in range(size)))
+    tokenizer = import_checkpoint(tmp_path).tokenizer
+    assert tokenizer.encode("a_3 a_0  b a_1") == [7, 4, 3, 5]
+    assert tokenizer.target.decode([7, 4, 2]) == "a_3 a_0"
+
+
+def test_the_folders_of_a_training(fsmt: Fsmt, tmp_path: Path) -> None:
+    data = tmp_path / "data-bin" / "x"
+    write_fairseq(tmp_path / "checkpoints", fsmt[0], fairseq_state(fsmt[1]))
+    write_fairseq(data, fsmt[0], fairseq_state(fsmt[1]))
+    (tmp_path / "checkpoints/bpecodes").rename(tmp_path / "bpecodes")
+    for code in ("en", "de"):
+        (tmp_path / f"checkpoints/dict.{code}.txt").unlink()
+    assert import_checkpoint(tmp_path).config.d_model == 32
+    assert model_names(tmp_path) == []
+    assert_refused(tmp_path / "checkpoints", r"have dict.\*.txt beside them or in data-bin: give the folder of both")
+    shutil.copytree(data, tmp_path / "data-bin" / "y")
+    assert_refused(tmp_path, r"has several models \(data-bin/x/dict.de.txt, data-bin/x/dict.en.txt, data-bin/y/dict.de")
 
 
 def test_merges_of_all_versions() -> None:

@@ -74,6 +74,6 @@ def test_parts_of_different_models_are_refused(copy: Path) -> None:
 
 
 def test_a_descendant_of_t5_is_refused_by_name(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"model_type": "umt5", "d_kv": 64}')
-    message = r"^config.json: model_type is 'umt5', which Headlight does not import\. For pictures"
+    (tmp_path / "config.json").write_text('{"model_type": "longt5", "d_kv": 64}')
+    message = r"^config.json: model_type is 'longt5', which Headlight does not import: its encoder attends to a window"
     assert_refused(tmp_path, message)

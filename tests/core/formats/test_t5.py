@@ -18,14 +18,15 @@ from core.formats.model_facts import model_facts
 from core.inference.cpu_inference import computation
 from core.translator import Translator
 from tests.core.formats.marian_models import short_pairs, without_padding
-from tests.core.formats.small_models import LEARNED, assert_converted, assert_refused, assert_same_logits, change_json
-from tests.core.formats.t5_models import PREFIX, TASKS, V1_1, Pairs, write_model, zipped
+from tests.core.formats.small_models import assert_converted, assert_refused, assert_same_logits, change_json
+from tests.core.formats.t5_models import MADLAD, PREFIX, TASKS, V1_1, Pairs, tokenizer_of, write_model, zipped
 from tests.lazy_imports import transformers
 
 SHAPES: dict[str, dict[str, Any]] = {
     "t5": {"num_layers": 2},
     "v1.1": V1_1,
-    "mt5": {"model_type": "mt5", "feed_forward_proj": "gated-gelu", "num_decoder_layers": 3},
+    "mt5": {"kind": "mt5", "feed_forward_proj": "gated-gelu", "num_decoder_layers": 3},
+    "umt5": {"kind": "umt5", "num_layers": 2, "num_decoder_layers": 3, "num_heads": 2},
     "tied_v1.1": {"feed_forward_proj": "gated-silu", "relative_attention_num_buckets": 8, "d_kv": 16},
 }
 write = partial(write_model, tasks=TASKS)  # of the fixture `original`
@@ -42,7 +43,7 @@ def test_the_same_logits_as_transformers(shape: dict[str, Any], tmp_path: Path, 
     torch.save(load_file(tmp_path / "model" / "model.safetensors"), tmp_path / "model" / "pytorch_model.bin")
     (tmp_path / "model" / "model.safetensors").unlink()
     packed = import_checkpoint(zipped(tmp_path / "model"))
-    assert found.config.tied == ("inputs" if "tie_word_embeddings" in shape or "model_type" in shape else "all")
+    assert found.config.tied == ("inputs" if "tie_word_embeddings" in shape or shape.get("kind") == "mt5" else "all")
     texts = [*parallel_text[:5], (" ".join(source for source, _ in parallel_text[:6]), parallel_text[0][1] * 6)]
     for source, target in texts:
         source_ids = tokenizer(source, return_tensors="pt").input_ids
@@ -79,22 +80,39 @@ def test_as_version_5_of_transformers_saves_them(tmp_path: Path, parallel_text: 
         assert other.tokenizer.encode(text) == tokenizer(text).input_ids[:-1], text
 
 
-def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs) -> None:
-    """Beam 4, of which the model is not sure; after `convert`, with the prefix of the task."""
-    pairs = short_pairs(parallel_text)
-    reference = write_model(tmp_path / "model", pairs, steps=20, tasks=TASKS)
+@pytest.mark.parametrize(
+    ("kind", "prefix", "changes", "never"),
+    [
+        ("t5", PREFIX, {"tasks": TASKS}, [[0]]),
+        ("umt5", "", {}, [[0]]),
+        ("byt5", "", V1_1, [[0]]),
+        ("madlad", "<2de> ", MADLAD, [[0], [1]]),
+    ],
+)
+def test_the_same_translations_as_generate(
+    kind: str, prefix: str, changes: dict[str, Any], never: list[list[int]], tmp_path: Path, parallel_text: Pairs
+) -> None:
+    """Beam 4, of which the model is not sure; after `convert`, with the prefix of the task or the tag."""
+    pairs = [(" ".join(one.split()[:2]), " ".join(other.split()[:2])) for one, other in short_pairs(parallel_text)]
+    reference = write_model(tmp_path / "model", pairs, steps=50, kind=kind, prefix=prefix, **changes)
     cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
     translator = Translator.from_checkpoint(tmp_path / "out.safetensors")
-    tokenizer = transformers.T5Tokenizer.from_pretrained(tmp_path / "model")
-    texts = [text for text, _ in pairs[:LEARNED]]
-    batch = tokenizer([PREFIX + text for text in texts], return_tensors="pt", padding=True)
-    with torch.inference_mode():  # Headlight never generates padding; trained models do not either
-        found = reference.generate(**batch, num_beams=4, max_new_tokens=60, bad_words_ids=[[0]]).tolist()
+    tokenizer, start, end = tokenizer_of(tmp_path / "model", kind), translator.config.bos_id, translator.config.eos_id
+    texts = [text for text, _ in pairs]
+    batch = tokenizer([prefix + text for text in texts], return_tensors="pt", padding=True)
+    with torch.inference_mode():  # Headlight never generates padding and the start; trained models do not either
+        found = reference.generate(**batch, num_beams=4, max_new_tokens=60, bad_words_ids=never).tolist()
     translations = translator.translate_batch(texts, beam_size=4, length_penalty=1.0, num_hypotheses=1)
-    for text, ids, ours in zip(texts, found, translations, strict=True):
-        assert [0, *ours.hypotheses[0].token_ids] == without_padding(ids, 1), text
+    for text, source, ids, ours in zip(texts, batch.input_ids.tolist(), found, translations, strict=True):
+        assert [*translator.tokenizer.encode(text), end] == without_padding(source, end)
+        assert [start, *ours.hypotheses[0].token_ids] == without_padding(ids, end), text
         assert ours.text == tokenizer.decode(ids, skip_special_tokens=True)
-    assert len({ours.text for ours in translations}) > LEARNED / 2
+    if kind == "madlad":
+        assert translator.tokenizer.language_codes == (">>fr<<", ">>de<<", ">>zh_Latn<<")
+        assert translator.tokenizer.encode(">>fr<< A dog.") == translator.tokenizer.encode("<2fr> A dog.")
+    if kind != "t5":
+        return
+    assert len({ours.text for ours in translations}) > len(pairs) / 2
     one = translator.translate(texts[0], beam_size=4, length_penalty=1.0)
     assert one.hypotheses[0].token_ids == translations[0].hypotheses[0].token_ids
     explanation = translator.explain(texts[0], one.hypotheses[0].token_ids)
@@ -131,14 +149,6 @@ def test_two_tasks_with_one_target_have_codes_of_both_languages(copy: Path) -> N
     tokenizer = import_checkpoint(copy).tokenizer
     assert tokenizer.language_codes == (">>de<<", ">>fr_to_de<<")
     assert tokenizer.encode(">>fr_to_de<< A dog.") == tokenizer.encode("b: A dog.")
-
-
-def test_without_tasks_a_text_is_as_it_is(copy: Path, parallel_text: Pairs) -> None:
-    change_json(copy / "config.json", {"task_specific_params": None})
-    found, reference = import_checkpoint(copy).tokenizer, transformers.T5Tokenizer.from_pretrained(copy)
-    assert found.language_codes == ()
-    for text, _ in parallel_text:
-        assert found.encode(text) == reference(text).input_ids[:-1]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +219,7 @@ def test_two_embeddings_are_refused(copy: Path) -> None:
         ),
         ({"normalizer": {"type": "Precompiled", "precompiled_charsmap": "?"}}, r"precompiled_charsmap is not base64: "),
         ({"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}}, r"not a SentencePiece model"),
-        (None, r"spiece.model and tokenizer.json are missing: give the tokenizer's files too"),
+        (None, r"spiece.model and tokenizer.json are missing, and tokenizer_class is not ByT5Tokenizer, which has"),
     ],
 )
 def test_a_tokenizer_json_that_is_none(values: dict[str, Any] | None, message: str, copy: Path) -> None:

@@ -31,7 +31,7 @@ from core.text.tokenizer import SentencePieceTokenizer
 from core.trace import KINDS, Head, Kind
 from core.translator import Translator
 from tests.core.analysis.conftest import PRE_NORM, SOURCE, TARGET, Command, random_translator
-from tests.core.tiny_models import LIKE_T5
+from tests.core.tiny_models import LIKE_T5, LIKE_UMT5
 
 Name = tuple[Part, int | None, int | None]
 Parts = dict[Name, Tensor]  # [L, D] each
@@ -39,6 +39,7 @@ CONSTANT: Name = ("constant", None, None)
 MODELS: dict[str, dict[str, Any]] = {
     "paper": {},
     "pre-norm": PRE_NORM,
+    "umt5": LIKE_UMT5,
     "t5": LIKE_T5,
     "rms": {"norm_kind": "rms"},
     "restricted": {"neighbourhood": 3, "positions": "learned"},
@@ -130,7 +131,7 @@ class Oracle:
         mask = attention_mask(kind, len(y), self.config.neighbourhood)
         visible = full_mask(kind, len(x), len(y)) if mask is None else mask
         scores = queries @ keys.transpose(1, 2) / queries.size(2) ** 0.5
-        relative = relative_scores(self.model, kind, len(y))
+        relative = relative_scores(self.model, kind, layer, len(y))
         scores = (scores if relative is None else scores + relative).masked_fill(~visible, -math.inf)
         self.scores[kind, layer] = scores
         output = self.parameters[f"{path}.out_proj.weight"].unflatten(1, (heads, -1))
@@ -168,7 +169,7 @@ class Oracle:
             difference = float(pairs[options.key] - pairs[others].mean())
             found["query"][a] += difference
             found["key"][b] += difference
-        relative = relative_scores(self.model, head.kind, len(scores[0]))
+        relative = relative_scores(self.model, head.kind, head.layer, len(scores[0]))
         if relative is not None:
             row = relative[head.head, query]
             for of_side in found.values():

@@ -26,7 +26,7 @@ from core.trace import KINDS, STACKS
 from core.translator import Translator
 from tests.core.analysis.conftest import PRE_NORM, TARGET, random_translator
 from tests.core.analysis.interventions import conftest
-from tests.core.tiny_models import LIKE_T5
+from tests.core.tiny_models import LIKE_T5, LIKE_UMT5
 from tests.margins import assert_equal_to_rounding, depth
 
 EDGES = [
@@ -61,7 +61,7 @@ def run(translator: Translator) -> Replacement:
 VARIANTS: list[tuple[dict[str, Any], ReplacedBy]] = [
     ({}, "sentence"),
     (PRE_NORM, "zero"),
-    (LIKE_T5, "mean"),
+    (LIKE_UMT5, "mean"),
     ({"neighbourhood": 3, "tied": "none", "embedding_norm": True}, "mean"),
 ]
 

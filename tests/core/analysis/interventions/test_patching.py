@@ -11,11 +11,11 @@ from core.trace import KINDS
 from core.translator import Translator
 from tests.core.analysis.conftest import PRE_NORM, random_translator
 from tests.core.analysis.interventions.conftest import CLEAN, CORRUPTED, POSITION, Record, brute_force, linear
-from tests.core.tiny_models import LIKE_T5
+from tests.core.tiny_models import LIKE_UMT5
 from tests.margins import assert_equal_to_rounding, margin
 
 NEARBY: dict[str, Any] = {"neighbourhood": 3, "tied": "none"}
-VARIANTS: list[dict[str, Any]] = [{}, LIKE_T5, NEARBY]
+VARIANTS: list[dict[str, Any]] = [{}, LIKE_UMT5, NEARBY]
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ VARIANTS: list[dict[str, Any]] = [{}, LIKE_T5, NEARBY]
         ({}, "corrupted", 1),
         ({}, "clean", 0),
         (PRE_NORM, "corrupted", 1),
-        (LIKE_T5, "clean", 0),
+        (LIKE_UMT5, "clean", 0),
         (NEARBY, "corrupted", 1),
     ],
 )
@@ -59,7 +59,7 @@ def test_a_row_of_one_patch_is_that_of_a_row_of_several(
 
 @pytest.mark.parametrize(
     ("changes", "metric"),
-    [({}, "difference"), ({}, "log_prob"), (PRE_NORM, "difference"), (LIKE_T5, "log_prob"), (NEARBY, "difference")],
+    [({}, "difference"), ({}, "log_prob"), (PRE_NORM, "difference"), (LIKE_UMT5, "log_prob"), (NEARBY, "difference")],
 )
 def test_all_patches_together_are_the_donor(
     tokenizer: SentencePieceTokenizer, record: Record, changes: dict[str, Any], metric: Metric

@@ -11,7 +11,7 @@ from core.text.tokenizer import SentencePieceTokenizer
 from core.trace import Head
 from tests.core.analysis.conftest import random_translator
 from tests.core.analysis.interventions.conftest import Record, in_two_passes
-from tests.core.tiny_models import LIKE_T5
+from tests.core.tiny_models import LIKE_UMT5
 from tests.margins import assert_equal_to_rounding
 
 PATHS = [  # encoder, encoder to cross, decoder to decoder, decoder to cross of the same and of a higher layer
@@ -26,7 +26,7 @@ PATHS = [  # encoder, encoder to cross, decoder to decoder, decoder to cross of 
 ]
 
 
-@pytest.mark.parametrize(("changes", "into", "base"), [({}, "corrupted", 1), (LIKE_T5, "clean", 0)])
+@pytest.mark.parametrize(("changes", "into", "base"), [({}, "corrupted", 1), (LIKE_UMT5, "clean", 0)])
 def test_a_path_is_that_of_two_whole_passes(
     tokenizer: SentencePieceTokenizer, record: Record, changes: dict[str, Any], into: Into, base: int
 ):

@@ -23,7 +23,7 @@ from viz_app.session import address, model_passes, readings
 from viz_app.session.fields import part
 from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.map_pass import text_pass
-from viz_app.session.models import Model, ModelError
+from viz_app.session.models import Model, ModelError, not_installed
 from viz_app.session.open_models import OpenModels
 from viz_app.session.python_code import translator
 from viz_app.session.state import session_object
@@ -57,7 +57,7 @@ def parsed(text: str) -> tuple[Model, Parse] | None:
     try:
         model, parser = parser_model.parser_for(current)
     except ModelError as error:
-        st.info(plain(str(error)))
+        st.info(not_installed(parser_model.SHIPPED, plain(str(error))))
         return None
     if model.digest != current.digest:
         substitute(current, model)

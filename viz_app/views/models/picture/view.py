@@ -15,12 +15,11 @@ from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr
 from viz_app.session import address, readings
 from viz_app.session.map_pass import Cell, MapPass, by_layer, replayed
-from viz_app.session.models import Model, ModelError
+from viz_app.session.models import Model, ModelError, not_installed
 from viz_app.session.python_code import translator
 from viz_app.views.models.picture import reader_model
 from viz_app.views.models.picture.figures import character_attention, characters_html, head_map, named_maps
 from viz_app.views.models.picture.picture_input import Picture, picture_input, source_box
-from viz_app.views.models.picture.reader_model import reader_for
 
 if TYPE_CHECKING:
     from core.images.line_reader import LineReader
@@ -121,9 +120,9 @@ def recorded_explanation(model: Model, reader: "LineReader", picture: Picture, e
 def page(model: Model) -> None:
     """Draw the page."""
     try:
-        model, reader = reader_for(model)
+        model, reader = reader_model.reader_for(model)
     except ModelError as error:
-        st.info(plain(str(error)))
+        st.info(not_installed(reader_model.SHIPPED, plain(str(error))))
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         title = tr("**Read a picture** of a line of text, character by character")

@@ -189,7 +189,7 @@ def encodings_to_draw() -> tuple[Call, str]:
         sinusoids = f"{sinusoids} {own}"
     paper = Call("encodings", sinusoidal_encoding, (count, width()))
     if config.positions != "learned":
-        is_relative = config.positions == "relative"
+        is_relative = config.relative
         settings = {"checkpoint": "reverse-learned", "text": "h e a d", "positions_view": "learned"}
         link = page_address("positions", {**settings, "num_positions": "8"})
         note = tr(RELATIVE, view=tr(FIRST_LAYER)) if is_relative else tr(NONE_LEARNED, address=link, view=tr(LEARNED))

@@ -21,10 +21,11 @@ from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import address
 from viz_app.session.fields import Field
-from viz_app.session.models import Model, ModelError
+from viz_app.session.models import Model, ModelError, not_installed
 from viz_app.session.python_code import translator
 from viz_app.session.readings import Reading, Search, reading_part
 from viz_app.session.state import refusals_shown
+from viz_app.views.translate.generation import compared_models as shipped
 from viz_app.views.translate.generation.compared_models import (
     RUNS,
     ComparedModels,
@@ -92,13 +93,12 @@ def speculative(compared: ComparedModels, search: Search) -> list[dict[str, obje
         else tr("**Speculative decoding**")
     )
     if compared.draft is None:
-        st.info(
-            tr(
-                "There is no smaller model with the vocabulary of {model} to draft for it: open one in the sidebar "
-                "(docs/pages/generation.md says how to train one).",
-                model=plain(compared.one_by_one.name),
-            )
+        reason = tr(
+            "There is no smaller model with the vocabulary of {model} to draft for it: open one in the sidebar "
+            "(docs/pages/generation.md says how to train one).",
+            model=plain(compared.one_by_one.name),
         )
+        st.info(not_installed(shipped.DRAFT, reason))
         return []
     if compared.one_by_one.translator.setup.options(1).first_is_certain:
         st.info(
@@ -161,7 +161,8 @@ def mask_predict(compared: ComparedModels, search: Search) -> list[dict[str, obj
     model = compared.at_once
     st.markdown(tr("**Mask-predict** by {model}", model=plain(model.name)) if model else tr("**Mask-predict**"))
     if model is None:
-        st.info(tr("There is no model without causal mask: open one in the sidebar (see docs/pages/generation.md)."))
+        reason = tr("There is no model without causal mask: open one in the sidebar (see docs/pages/generation.md).")
+        st.info(not_installed(shipped.MASK_PREDICT, reason))
         return []
     with st.container(horizontal=True, gap="medium"):
         iterations = number_box(

@@ -55,6 +55,7 @@ def test_a_translation_checkpoint_gives_a_sentence_or_the_shipped_parser(
     opened(page)
     (message,) = [info.value for info in page.info]
     assert "translates, it does not parse: its vocabulary has no brackets" in message.replace("\\", "")
+    assert "The shipped model none is not in this installation: `HEADLIGHT_SHARE` can name" in message
     assert not page.code
     monkeypatch.setattr(parser_model, "SHIPPED", tree_checkpoint)
     page.run()
