@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from core.analysis.corpus.distributions import DECILES
 from core.analysis.corpus.index import CorpusIndex, HeadExample, IndexedSentence, NeuronExample
 from core.analysis.corpus.recording import Neuron, Stack
 from core.analysis.heads.head import Head
-from core.analysis.tokens.words import JOINT, readable
+from core.analysis.tokens.words import JOINT, readable, word_groups
 from core.text.byte_pieces import is_special
 from core.text.phrases import Phrase, listed, marked
 from core.text.tokenizer import SPACE_MARK
@@ -62,6 +63,15 @@ class ShownExample:
             return ""
         return Phrase("predicts {token}", token=readable(self.predicted))
 
+    @property
+    def of_words(self) -> bool:
+        """Whether its marks are on letters of two words."""
+        own = self.texts[0]
+        marks = [{own.marks[place] for place in group} for group in word_groups(own.tokens)]
+        is_one = any("both" in each or {"query", "key"} <= each for each in marks)
+        ends = (self.query, self.key)
+        return not is_one and all(any(map(str.isalpha, readable(each))) and not is_special(each) for each in ends)
+
 
 def sides(translator: Translator, sentence: IndexedSentence) -> tuple[tuple[str, ...], ...]:
     """Return the source tokens, the tokens fed to the decoder, and the predicted ones.
@@ -113,6 +123,27 @@ def head_examples(translator: Translator, head: Head, examples: Sequence[HeadExa
         )
 
     return [shown(each) for each in examples]
+
+
+def strongest_examples(translator: Translator, index: CorpusIndex, head: Head, place: str = "any") -> list[HeadExample]:
+    """The strongest examples of a head at one of `PLACES`, those from a word to another one first.
+
+    Digits of a number, or a comma, prove little of what a head does with words. The sample of sentences adds pairs that
+    are at least half as strong as the strongest, if they are at the place: any, or the distance that all examples have.
+
+    Raises:
+        ValueError: As `sides`.
+    """
+    own = index.head_examples(head, place)
+    distances = None if place == "any" else {each.key - each.query for each in own}
+    pool = {each[1:]: each for each in own}  # by sentence and place
+    for decile in range(1, DECILES + 1) if own and index.distributions else ():
+        for each in index.decile_examples(head, decile):
+            if each.strength >= own[0].strength / 2 and distances in (None, {each.key - each.query}):
+                pool.setdefault(each[1:], each)
+    shown = zip(pool.values(), head_examples(translator, head, [*pool.values()]), strict=True)
+    ordered = sorted(shown, key=lambda pair: (not pair[1].of_words, -pair[0].strength))
+    return [example for example, _ in ordered[: len(own)]]
 
 
 def neuron_examples(translator: Translator, neuron: Neuron, examples: Sequence[NeuronExample]) -> list[ShownExample]:

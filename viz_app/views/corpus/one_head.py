@@ -15,7 +15,7 @@ from core.analysis.corpus.distributions import (
 from core.analysis.corpus.head_description import with_chances_of
 from core.analysis.corpus.index import HeadExample
 from core.analysis.corpus.recomputation import head_strength
-from core.analysis.corpus.shown_examples import examples_table, head_examples
+from core.analysis.corpus.shown_examples import examples_table, head_examples, strongest_examples
 from core.analysis.heads.corpus_maps import batch_maps
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
@@ -185,29 +185,29 @@ def examples_part(model: Model, opened: OpenedIndex, head: Head, behaviour: str)
         if needs_distributions(opened):
             return
         strengths(opened, head, int(decile))
-        examples = index.decile_examples(head, int(decile))
         title = tr("{head}, examples of the {decile}", head=name, decile=decile_name(decile))
         call = Call("examples", "decile_examples", (index_call(opened), head, int(decile)))
     else:
         usual = figures.quantile_text(index.heads.quantiles[index.rows[head]].tolist(), marked("rows"))
         st.caption(
             tr(
-                "Strongest examples, attending to: **{place}**. Strength: {strength}.",
+                "Strongest examples, from one word to another first, attending to: **{place}**. Strength: {strength}.",
                 place=tr(figures.PLACE_NAMES[place]),
                 strength=usual,
             )
         )
-        examples = index.head_examples(head, place)
         title = tr("{head}, strongest examples attending to {place}", head=name, place=tr(figures.PLACE_NAMES[place]))
-        call = Call("examples", "head_examples", (index_call(opened), head, place))
-    if not examples:
-        st.info(tr("{head} has no example of this in the corpus. Select other examples above.", head=name))
-        return
+        call = Call("examples", strongest_examples, (python_code.translator(model), index_call(opened), head, place))
     try:
+        is_top = decile == STRONGEST
+        examples = strongest(model, opened, head, place) if is_top else index.decile_examples(head, int(decile))
         shown = head_examples(model.translator, head, examples)
-        maps = example_maps(model, opened.key, head, f"{place} {decile}", examples)
+        maps = example_maps(model, opened.key, head, f"{place} {decile}", examples) if examples else ()
     except ValueError as error:
         st.error(sentence_case(str(error)))
+        return
+    if not examples:
+        st.info(tr("{head} has no example of this in the corpus. Select other examples above.", head=name))
         return
     selection.examples(
         shown,
@@ -241,6 +241,12 @@ def place_box(behaviour: str) -> str:
             "or one next to it. There, heads show what else they do."
         ),
     )
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={**MODEL_HASH, OpenedIndex: lambda each: each.key})
+def strongest(model: Model, opened: OpenedIndex, head: Head, place: str) -> list[HeadExample]:
+    """Return the strongest examples of a head at a place."""
+    return strongest_examples(model.translator, opened.index, head, place)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)

@@ -8,7 +8,7 @@ import pytest
 
 from core.analysis.corpus.index import CorpusIndex
 from core.analysis.corpus.index_file import save_index
-from core.analysis.corpus.shown_examples import head_examples
+from core.analysis.corpus.shown_examples import head_examples, strongest_examples
 from core.analysis.heads.corpus_maps import batch_maps
 from core.analysis.heads.head import Head
 from core.analysis.heads.word_pair import PairOptions, pair_heads
@@ -35,7 +35,8 @@ def test_the_slider_shows_the_examples_of_a_decile(
     assert not any(box.key == "corpus_place" for box in app.selectbox)
     assert "corpus-strengths" in pictures(app)
     healthy(app.select_slider(key="corpus_decile").set_value("top").run())
-    assert drawn[-1] == [each.strength for each in index.head_examples(HEAD, app.selectbox(key="corpus_place").value)]
+    place, translator = app.selectbox(key="corpus_place").value, reading(app).model.translator
+    assert drawn[-1] == [each.strength for each in strongest_examples(translator, index, HEAD, place)]
     assert "corpus_decile" not in app.query_params
 
 
