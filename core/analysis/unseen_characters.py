@@ -74,12 +74,21 @@ class Alphabet:
             pieces = [UNKNOWN]
         # A vocabulary of words has characters in its words that are no words themselves.
         is_known = UNKNOWN not in pieces or character in self._of_pieces
-        return (character.isspace() and character != " ") or (is_known and not any(piece in BYTES for piece in pieces))
+        is_known = is_known and (self._is_of_bytes or not any(piece in BYTES for piece in pieces))
+        return is_known or (character.isspace() and character != " ")
+
+    @cached_property
+    def _pieces(self) -> list[str]:
+        return self._tokenizer.pieces(range(self._tokenizer.vocab_size))
 
     @cached_property
     def _of_pieces(self) -> set[str]:
-        pieces = self._tokenizer.pieces(range(self._tokenizer.vocab_size))
-        return set().union(*(piece for piece in pieces if piece not in BYTES and not is_standalone(piece)))
+        return set().union(*(piece for piece in self._pieces if piece not in BYTES and not is_standalone(piece)))
+
+    @cached_property
+    def _is_of_bytes(self) -> bool:
+        """Whether every piece is a byte, as in ByT5: the bytes of a character do not show that it is rare."""
+        return "<0x41>" not in self._pieces and all(len(piece) == 1 or piece[0] == "<" for piece in self._pieces)
 
 
 def _keyboard_form(character: str) -> str:

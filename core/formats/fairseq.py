@@ -235,7 +235,9 @@ def _tokenizer(files: SourceFiles, options: Settings, weights: Weights) -> Dicti
                 f"{options.file_name}: {name} is {shown(options.values[name])}, expected {' or '.join(known)}"
             )
     tokenizer = options.values.get("tokenizer")
-    of_words = options.values.get("bpe") is None and not any(map(_is_of_subwords, (*pieces[0], *pieces[1])))
+    # of byte-pair encoding or of SentencePiece, whatever the options of the training say
+    has_subwords = any(piece.endswith(CONTINUED) or SPACE_MARK in piece for side in pieces for piece in side)
+    of_words = options.values.get("bpe") is None and not has_subwords
     subwords = {} if files.tokenized or of_words else subword_files(files)
     moses = tokenizer == "moses" or (tokenizer is None and MERGES in subwords)
     settings = {
@@ -246,11 +248,6 @@ def _tokenizer(files: SourceFiles, options: Settings, weights: Weights) -> Dicti
     }
     with errors_of(files.label):
         return dictionary_tokenizer(settings, pieces[0], 2, subwords, pieces[1])
-
-
-def _is_of_subwords(piece: str) -> bool:
-    """Whether a piece is one of byte-pair encoding or of SentencePiece, whatever the options of the training say."""
-    return piece.endswith(CONTINUED) or SPACE_MARK in piece
 
 
 def _pieces(files: SourceFiles, name: str, shape: Sequence[int]) -> list[str]:

@@ -239,9 +239,13 @@ def _widths(config: TransformerConfig) -> str:
 def _positions(config: TransformerConfig) -> str:
     if config.positions == "learned":
         return Phrase("learned, at most {count}", count=Number(config.max_positions, ","))
-    if config.positions == "relative":
+    if config.relative:
+        shared = marked("relative, in self-attention: {classes} classes of distances up to {distance}")
+        own = marked(
+            "relative, in self-attention, others in each layer: {classes} classes of distances up to {distance}"
+        )
         return Phrase(
-            "relative, in self-attention: {classes} classes of distances up to {distance}",
+            shared if config.positions == "relative" else own,
             classes=str(config.relative_buckets),
             distance=Number(config.relative_max_distance, ","),
         )

@@ -38,7 +38,6 @@ UNUSED = ("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weigh
 TASK = "translation_"  # prefix of the names of translation tasks
 TAG = re.compile(r"<2([a-z]{2,3}(?:_[A-Z][A-Za-z]{1,3})?)>")  # pieces of MADLAD-400, which name the target's language
 BYTES = "ByT5Tokenizer"  # class of tokenizers whose pieces are bytes, without a file
-NO_MERGES = b"#version: 0.2\n"
 _COMMON = {
     "layers": "block",
     "self_attention_norm": "layer.0.layer_norm",
@@ -173,7 +172,7 @@ def _tokenizer(files: SourceFiles, settings: Settings, config: TransformerConfig
         elif TOKENIZER_JSON in files.names:
             subwords = {SENTENCEPIECE: sentencepiece_of(files)}
         elif BYTES in classes:
-            subwords, known["byte_level"] = {MERGES: NO_MERGES}, True
+            subwords, known["byte_level"] = {MERGES: b"#version: 0.2\n"}, True  # without merges
         else:
             raise CheckpointError(
                 f"{files.label}: {SENTENCEPIECE_FILE} and {TOKENIZER_JSON} are missing, and tokenizer_class is not "

@@ -1,4 +1,4 @@
-"""T5 and mT5 models against transformers."""
+"""T5 and its descendants against transformers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from core.analysis.sanity_checks import check_explanation
+from core.analysis.unseen_characters import Alphabet
 from core.cli import commands as cli
 from core.formats.importing import import_checkpoint
 from core.formats.model_facts import model_facts
@@ -107,6 +108,8 @@ def test_the_same_translations_as_generate(
         assert [*translator.tokenizer.encode(text), end] == without_padding(source, end)
         assert [start, *ours.hypotheses[0].token_ids] == without_padding(ids, end), text
         assert ours.text == tokenizer.decode(ids, skip_special_tokens=True)
+    if kind == "byt5":
+        assert Alphabet(translator.tokenizer).unseen("Straße, 東京 🐕") == ()
     if kind == "madlad":
         assert translator.tokenizer.language_codes == (">>fr<<", ">>de<<", ">>zh_Latn<<")
         assert translator.tokenizer.encode(">>fr<< A dog.") == translator.tokenizer.encode("<2fr> A dog.")
