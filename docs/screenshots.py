@@ -13,10 +13,10 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from viz_app.page_list import VIEWS
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
+from viz_app.session.address import FIRST_EXAMPLE
 from web.build import build
 
 HERE = Path(__file__).parent
-SENTENCE = "A little girl in a pink dress is climbing up a set of stairs."
 TRAINED = {"build_one": {"lab_part": "no_causal_mask", "lab_steps": "200"}}  # settings of a training to be finished
 SHOWN = {"exercises": {"exercise": "mask", "exercise_answer": "9", "exercise_checked": "mask 9"}}
 
@@ -28,7 +28,7 @@ def main() -> None:
         "--page", nargs="*", help="names as in the address: heads, positions, ... (default: all, and docs/app.png)"
     )
     parser.add_argument("--output", type=Path, default=HERE / "pages", help="output folder (default: docs/pages)")
-    parser.add_argument("--text", default=SENTENCE, help="the sentence (default: %(default)s)")
+    parser.add_argument("--text", default=FIRST_EXAMPLE, help="the sentence (default: %(default)s)")
     parser.add_argument(
         "--setting", nargs="*", default=[], metavar="NAME=VALUE", help="as in the address, such as kind=Encoder"
     )

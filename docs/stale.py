@@ -116,6 +116,9 @@ def products() -> dict[str, Product]:
         measure = f"python docs/measurements/{name}.py {options}"
         note = "put what it prints into the docstring"
         found[f"measurement {name}"] = Product((f"core/analysis/{module}.py",), EN_DE, measure, 10, note)
+    opening = ("viz_app/session/address.py", "README.md")
+    check = "python docs/measurements/default_sentence.py"
+    found["sentence that the app opens with"] = Product(opening, EN_DE, check, 1)
     gallery = tuple(sorted({exhibit.model for exhibit in (*EXHIBITS, *CAPTIONS)}))
     found["gallery"] = Product(("docs/gallery/exhibits.py",), gallery, "python -m docs.gallery .cache/gallery", 2)
     notebooks = tuple(sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/notebooks/*.ipynb")))

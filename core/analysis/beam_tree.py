@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
+from operator import eq
 from typing import Any
 
 from core.analysis.tokens.words import readable
@@ -67,6 +69,21 @@ class BeamTree(Tabular):
         if self.stop == "limit":
             ends += [each for each in self.steps[-1] if each.fate == "live"]
         return next((end for end in ends if end.token_ids[: node.position] == node.token_ids), None)
+
+    def survivors(self, most_dropped: int) -> list[BeamNode]:
+        """Ends of what was kept: the finished hypotheses, best first, then those that were dropped or still live in the
+        end, the ones first that had gone furthest from all finished ones.
+        """
+        finished = [node for each in self.finished if (node := self.node(each.token_ids))]
+        left = [
+            node for nodes in self.steps for node in nodes if node.fate == "live" and node.alive_until == node.position
+        ]
+
+        def shared(node: BeamNode) -> int:
+            common = (takewhile(bool, map(eq, node.token_ids, each.token_ids)) for each in finished)
+            return max((len(list(each)) for each in common), default=0)
+
+        return finished + sorted(left, key=lambda node: shared(node) - node.position)[:most_dropped]
 
     def hypothesis(self, node: BeamNode) -> ScoredText:
         """The hypothesis that ends at a node."""

@@ -108,10 +108,10 @@ class SearchSetup:
 
     def open_beginning(self, token_ids: Sequence[int], is_ended: bool = False) -> Beginning:
         """The text of some tokens as a beginning, whose last word goes on, unless it `is_ended`."""
-        return Beginning.of_text(token_ids, self._surfaces, is_ended)
+        return Beginning.of_text(token_ids, self.surfaces, is_ended)
 
     @cached_property
-    def _surfaces(self) -> Surfaces:
+    def surfaces(self) -> Surfaces:
         return Surfaces(self._codec.tokenizer.target)
 
     def generated(self, logits: Tensor) -> Tensor:

@@ -8,8 +8,8 @@ import { GUTTERS, THUMB, box, fitting, flow, line, map, normName, room } from ".
 import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
 
-const [PAD, GAP] = [8, 7]; // within the frame, and between layers
-const LARGE = { least: 32, most: 36, gap: 4, title: 18, pad: 5 }; // maps of a layer that is not folded
+const [PAD, GAP] = [5, 6]; // within the frame, and between layers
+const LARGE = { least: 32, most: [32, 36], gap: 4, title: 18, pad: 4 }; // maps of a layer that is not folded
 /** @type {Record<Stack, Kind[]>} */
 export const IN_ORDER = { encoder: ["encoder_self"], decoder: ["decoder_self", "cross"] };
 
@@ -76,13 +76,13 @@ function openLayer(pile, layer, setting) {
   const { data } = setting;
   for (const kind of IN_ORDER[pile.stack]) {
     subLayer(pile, layer, setting, kind, () => attention(pile, layer, setting, kind));
-    flow(pile, GAP, false);
+    flow(pile, 3, false);
   }
   const { dFf } = data.model[pile.stack];
   const [narrow, wide] = [data.model.dModel, dFf].map((each) => decimal(each, 0));
   const sizes = `${narrow} \u2192 ${wide} \u2192 ${narrow}`;
   subLayer(pile, layer, setting, "feed_forward", () =>
-    box(pile, 24, "feed", tr("Feed-forward"), sizes, subPart(pile, layer, "feed_forward"), room(pile)[1]),
+    box(pile, 20, "feed", tr("Feed-forward"), sizes, subPart(pile, layer, "feed_forward"), room(pile)[1]),
   );
 }
 
@@ -105,15 +105,15 @@ function subLayer(pile, layer, { data }, name, draw) {
   const start = pile.top - (isPost ? 1 : 0);
   const norm = () => {
     const text = isPost ? tr("Add & {norm}", { norm: normName(data) }) : normName(data);
-    return box(pile, 18, "norm", text, "", subPart(pile, layer, isPost ? "residual" : "norm", name), room(pile)[1]);
+    return box(pile, 17, "norm", text, "", subPart(pile, layer, isPost ? "residual" : "norm", name), room(pile)[1]);
   };
-  flow(pile, 8);
+  flow(pile, 6);
   if (!isPost) {
     norm();
-    flow(pile, 7);
+    flow(pile, 6);
   }
   draw();
-  flow(pile, 7);
+  flow(pile, 6);
   let end = { x: middle + (outer * room(pile)[1]) / 2, y: pile.top - 9 };
   if (isPost) norm();
   else {
@@ -137,13 +137,13 @@ export function attentionName(kind) {
 }
 
 /** @param {Column} pile @param {number} layer @param {Setting} setting @param {Kind} kind */
-function attention(pile, layer, { data }, kind) {
+function attention(pile, layer, { data, roomy }, kind) {
   const text = attentionName(kind);
   const { heads, drawn, dK } = data.model[pile.stack];
   const [x, width] = room(pile);
   const inner = width - 2 * LARGE.pad;
   const fits = (/** @type {number} */ count) =>
-    Math.min(LARGE.most, Math.floor((inner + LARGE.gap) / count) - LARGE.gap);
+    Math.min(LARGE.most[roomy], Math.floor((inner + LARGE.gap) / count) - LARGE.gap);
   let rows = 1;
   while (rows < 4 && fits(Math.ceil(drawn / rows)) < LARGE.least) rows++;
   const across = Math.ceil(drawn / rows);

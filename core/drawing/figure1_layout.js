@@ -25,6 +25,7 @@ import { tr } from "./texts.js";
 const BETWEEN = 70; // pixels between the columns
 const OUTSIDE = 36; // beside them: how many layers there are
 const NARROW = 780; // up to this width the encoder is above the decoder
+const LAPTOP = 1100; // up to this width the window may have 860 pixels, into which the figure of six layers fits
 const MARGIN = 20; // at the left of narrow columns, for the line of the memory
 const WIDEST = 480; // of a single column
 const FACT = 18; // a line of text
@@ -38,14 +39,15 @@ const FACT = 18; // a line of text
  */
 export function layoutFigure(data, width, open, measure) {
   const narrow = width < NARROW;
+  const roomy = narrow || width > LAPTOP ? 1 : 0;
   const { encoder, decoder } = data.model;
   const sides = GUTTERS.outer + GUTTERS.inner + RESIDUAL;
   const most = Math.min(width - MARGIN - 2, WIDEST);
   const columns = narrow ? Math.max(encoder.drawn, decoder.drawn) : encoder.drawn + 2 * decoder.drawn;
   const free = narrow ? most - sides : width - 2 * OUTSIDE - BETWEEN - 2 * sides - THUMB.kinds;
-  const thumb = Math.max(THUMB.least, Math.min(THUMB.most, Math.floor(free / columns) - THUMB.gap));
+  const thumb = Math.max(THUMB.least, Math.min(THUMB.most[roomy], Math.floor(free / columns) - THUMB.gap));
   /** @type {Setting} */
-  const setting = { data, open, thumb, narrow };
+  const setting = { data, open, thumb, narrow, roomy };
   /** @type {(stack: Stack, x: number, width: number, outer: -1 | 1, beyond: number) => Column} */
   const pile = (stack, x, width, outer, beyond) => {
     const [left, free] = room({ x, width, outer });
@@ -67,7 +69,7 @@ export function layoutFigure(data, width, open, measure) {
   const left = Math.max(0, (width - first - second - BETWEEN) / 2);
   const right = left + first + BETWEEN;
   return sideBySide(
-    pile("encoder", left, first, -1, BETWEEN - 20),
+    pile("encoder", left, first, -1, BETWEEN),
     pile("decoder", right, second, 1, -40),
     width,
     data,
@@ -164,17 +166,17 @@ function inputs(pile, { data }) {
   pile.top -= 16;
   if (isEncoder) words(pile, "source", data.source);
   else words(pile, "fed", data.fed);
-  pile.top -= 4;
-  flow(pile, 10);
+  pile.top -= 2;
+  flow(pile, 7);
   const size = `${decimal(model.vocabulary[isEncoder ? 0 : 1], 0)} \u00d7 ${decimal(model.dModel, 0)}`;
   const name = isEncoder ? tr("Input embedding") : tr("Output embedding");
-  box(pile, 24, "embedding", name, size, { link: "embedding", values: { stack: pile.stack } }, 236);
+  box(pile, 20, "embedding", name, size, { link: "embedding", values: { stack: pile.stack } }, 236);
   if (model.positions !== "relative") positions(pile, data);
   if (model.embeddingNorm) {
     flow(pile, 10);
     box(pile, 20, "norm", normName(data), "", undefined, 150);
   }
-  flow(pile, 10);
+  flow(pile, 7);
 }
 
 /** @param {Column} pile @param {Figure1Data} data */
@@ -183,7 +185,7 @@ function positions(pile, { model }) {
   const isLearned = model.positions === "learned";
   const name = isLearned ? tr("Learned positions") : tr("Positional encoding");
   const part = { link: "positions", name, values: { stack } };
-  flow(pile, 9);
+  flow(pile, 7);
   const y = pile.top - 8;
   const wave = middle + outer * 44;
   pile.items.push(
@@ -212,11 +214,11 @@ function outputs(pile, { data }) {
   const { model } = data;
   const part = (/** @type {string} */ link) => ({ link, values: { stack: "decoder", layer: model.decoder.layers } });
   const size = `${decimal(model.dModel, 0)} \u2192 ${decimal(model.vocabulary[1], 0)}`;
-  flow(pile, 10);
-  box(pile, 24, "linear", tr("Linear"), size, part("logits"), 236);
-  flow(pile, 9);
-  box(pile, 24, "softmax", tr("Softmax"), "", part("softmax"), 236);
-  flow(pile, 9);
+  flow(pile, 8);
+  box(pile, 20, "linear", tr("Linear"), size, part("logits"), 236);
+  flow(pile, 8);
+  box(pile, 20, "softmax", tr("Softmax"), "", part("softmax"), 236);
+  flow(pile, 8);
   const most = Math.max(...data.options.map((each) => each.length));
   pile.top -= most * LINE.option + 2;
   for (let index = 0; index < most; index++) {

@@ -6,11 +6,11 @@
 
 import { tr } from "./texts.js";
 
-export const THUMB = { least: 7, most: 22, gap: 4, kinds: 20 }; // small maps of a layer, and between its two kinds
+export const THUMB = { least: 7, most: [18, 22], gap: 5, kinds: 20 }; // small maps of a layer, and between its two kinds
 export const GUTTERS = { outer: 52, inner: 16 }; // within a frame: names of layers, and the other side
 export const RESIDUAL = 18; // room beside the sub-layers for the lines that pass them by
 const [SPACE, PADDING] = [5, 2]; // pixels between words, and around them
-export const LINE = { word: 22, option: 16 }; // pixels from one line of text to the next
+export const LINE = { word: 22, option: 15 }; // pixels from one line of text to the next
 
 /**
  * @typedef {object} Item
@@ -52,6 +52,7 @@ export const LINE = { word: 22, option: 16 }; // pixels from one line of text to
  * @property {Record<Stack, ReadonlySet<number>>} open Layers that are drawn with all sub-layers.
  * @property {number} thumb Side of a small map.
  * @property {boolean} narrow
+ * @property {0 | 1} roomy Whether maps have their full size: not where the figure would be taller than a laptop's window.
  */
 
 /**

@@ -21,7 +21,8 @@ from viz_app.views.experiments.head_paths import path_graph
 from viz_app.views.heads.alignment import alignment_ribbons
 from viz_app.views.models.parsing import constituency_tree
 from viz_app.views.steps import step_walk
-from viz_app.views.translate.translation import sample_fan, token_steps
+from viz_app.views.translate import fan
+from viz_app.views.translate.translation import token_steps
 
 FRESH = (
     "() => { window.host?.remove(); delete window.host; delete window.draw; window.sent = []; window.clicked = []; }"
@@ -50,8 +51,17 @@ TRANSLATION = Explanation(
     maps={},
 )
 SAMPLE: dict[str, Any] = {
-    "rank": 1, "samples": 2, "logProb": -1.5, "shared": "", "own": "a dog", "parent": None, "shown": False
-}  # fmt: skip
+    "rank": 1,
+    "samples": 2,
+    "value": -1.5,
+    "share": 1,
+    "shared": "",
+    "own": "a dog",
+    "text": "a dog",
+    "note": "",
+    "parent": None,
+    "shown": False,
+}
 WORD: dict[str, Any] = {"spans": [["word", ""]], "covered": 1.0, "share": None}
 TREE = next(read_trees("(S (NP (DT The) (NN dog)) (VP (VBZ runs)))"))
 GRAPH = {
@@ -88,8 +98,8 @@ DRAWINGS: dict[str, tuple[ModuleType, Any]] = {
     "paths": (path_graph, [GRAPH, GRAPH]),
     "tokens": (token_steps, token_steps.steps_payload(TRANSLATION, step=0)),
     "samples": (
-        sample_fan,
-        {"rows": [SAMPLE, SAMPLE | {"parent": 0, "shared": "a ", "own": "cat", "rank": None}], "direction": "ltr"},
+        fan,
+        {"rows": [SAMPLE, SAMPLE | {"parent": 0, "own": "cat"}], "title": "score", "direction": "ltr"},
     ),
     "sentence": (sentence_bar, sentence_bar.sentence_payload(EXPLANATION)),
 }

@@ -27,6 +27,7 @@ PAGES = [  # one for each kind of picture
     "heads?kind=joint&joint_layer=1&",
     "translate?samples=true&",
     "beam?",
+    "beam?beam_view=tree&",
     "contrast?",
     "switches?heads_off=L1+H1&",
     "alignment?",

@@ -13,7 +13,7 @@ from tests.e2e.downloads import downloaded
 from tests.e2e.idle import open_page, wait_until_idle
 from tests.e2e.navigation import go_to, shown_translation
 
-ADDRESS = "{}/translate?text=Where+is+the+station%3F&beam_size=2"
+ADDRESS = "{}/translate?text=Where+is+the+station%3F&beam_size=2&pieces=1"
 
 
 def tokens(page: Page) -> Locator:
@@ -104,7 +104,7 @@ def test_an_alternative_becomes_the_current_translation(page: Page, app: str) ->
     expect(page).not_to_have_url(re.compile("prefix="))
 
 
-BEAM = "{}/beam?text=Where+is+the+station%3F&beam_size=2&hypotheses=1"
+BEAM = "{}/beam?text=Where+is+the+station%3F&beam_size=2&hypotheses=1&beam_view=tree"
 
 
 def node(page: Page, position: int, rank: int) -> Locator:

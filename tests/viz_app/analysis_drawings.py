@@ -69,8 +69,9 @@ from viz_app.views.steps import step_walk
 from viz_app.views.steps.token_path.figures import step_list
 from viz_app.views.steps.training_step.figures.training_views import training_views
 from viz_app.views.translate.beam import beam_tree as beam_component
+from viz_app.views.translate.fan import fan_payload
 from viz_app.views.translate.generation import figures as generation
-from viz_app.views.translate.translation.sample_fan import fan_payload, fan_rows
+from viz_app.views.translate.translation.samples_panel import sample_rows
 
 
 def search(of: Subject) -> Iterator[Drawn]:
@@ -82,8 +83,8 @@ def search(of: Subject) -> Iterator[Drawn]:
 
 def samples(of: Subject) -> Iterator[Drawn]:
     """Samples beside the beam."""
-    rows = fan_rows(sample_fan(of.translator, of.text, Sampling(num_samples=3), 2))
-    yield fan_payload(rows, ())
+    rows = sample_rows(sample_fan(of.translator, of.text, Sampling(num_samples=3), 2))
+    yield fan_payload(rows, (), "log-prob")
 
 
 def faster_searches(of: Subject) -> Iterator[Drawn]:

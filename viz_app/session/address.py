@@ -10,7 +10,7 @@ from viz_app.language import IN_ADDRESS, LANGUAGES, marked
 from viz_app.session.address_codecs import COUNTED, HEAD, INTEGER, NUMBER, SWITCH, TEXT, choice, dotted, several
 from viz_app.session.fields import Field
 
-FIRST_EXAMPLE = "A little girl in a pink dress is climbing up a set of stairs."
+FIRST_EXAMPLE = "The man is washing the horse because it is friendly."
 KINDS = ("encoder_self", "decoder_self", "cross")
 
 
@@ -58,6 +58,7 @@ PRODUCTS = _text("products", "")
 SELECTION = _text("selection", "")
 
 # Translate
+PIECES = Field("pieces", INTEGER, 0)  # 1: alternatives are shown for tokens instead of words
 SAMPLES, NUM_SAMPLES = Field("samples", SWITCH, False), Field("num_samples", INTEGER, 8)
 TEMPERATURE, TOP_K = Field("temperature", NUMBER, 1.0), Field("top_k", INTEGER, 0)
 TOP_P, MIN_P = Field("top_p", NUMBER, 1.0), Field("min_p", NUMBER, 0.0)
@@ -126,7 +127,7 @@ CORPUS_STACK, NEURON_LAYER, NEURON_SORT = _text("corpus_stack", "encoder"), _tex
 NEURON_TOKEN = _text("neuron_token", "")
 
 # Beam, Generation, Switches
-BEAM_VIEW = _one_of("beam_view", tree=marked("Tree"), table=marked("Table"))
+BEAM_VIEW = _one_of("beam_view", words=marked("Words"), tree=marked("Pieces"), table=marked("Table"))
 DRAFT_TOKENS, ITERATIONS = Field("draft_tokens", INTEGER, 4), Field("iterations", INTEGER, 10)
 LENGTH_CANDIDATES = Field("length_candidates", INTEGER, 5)
 GENERATION_STEP, GENERATION_HEAD = Field("generation_step", INTEGER), _text("generation_head")

@@ -10,12 +10,22 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import number_column, show_table
 from viz_app.controls.widgets import setting_segments, text_button, way_to
 from viz_app.drawing.display_text import isolated, plain
-from viz_app.language import marked, tr, tr_count
+from viz_app.language import marked, tr, tr_count, translated
 from viz_app.session import address, python_code, readings
 from viz_app.session.state import session_object
-from viz_app.views.translate.beam import beam_tree as drawing
+from viz_app.views.translate.beam.beam_tree import beam_tree
+from viz_app.views.translate.fan import WIDE, FanRow, fan, fan_rows, width
 
-TREE = "Tree"
+WORDS, TREE = "Words", "Pieces"
+MOST_DROPPED = (8, 4, 2)  # rows of what was dropped, as many as leave room for words
+ABOUT_WORDS = marked("""
+The hypotheses that the beam has kept, in words. A row begins where it leaves the row that it hangs from. The numbered
+ones finished; they are ranked by their **score**, the log-probability divided by the length penalty. The faint ones
+were dropped where they end, as others had become more probable.
+
+**Click** a row to show it on all pages. **Pieces** has every candidate of every step, and what the search looked like
+then.
+""")
 HOW_TO_READ = marked("""
 A row is a **position** of the translation, with the best candidates of that step, twice the beam size, the most
 probable at the left. A line joins each candidate to the one it continues; the thicker, the more probable the token. The
@@ -73,7 +83,24 @@ def picture(reading: readings.Reading, tree: BeamTree, selected: BeamNode | None
     """Draw the tree; a click on a candidate shows its best hypothesis on all pages."""
     show = session_object(SelectedCandidate).show
     end = tree.node(reading.hypothesis.token_ids)
-    drawing.beam_tree(tree, partial(show, reading, tree), selected=selected, end=end)
+    beam_tree(tree, partial(show, reading, tree), selected=selected, end=end)
+
+
+def words(reading: readings.Reading, tree: BeamTree) -> None:
+    """Draw what the beam has kept, in words; a click on a row shows it on all pages."""
+    ranks = {each.token_ids: rank for rank, each in enumerate(tree.finished)}
+
+    def row(node: BeamNode) -> FanRow:
+        rank, note = ranks.get(node.token_ids), translated(tree.reason(node))
+        return FanRow(tree.hypothesis(node), rank, None if rank is None else round(node.score, 2), note=note)
+
+    def rows(most: int) -> list[FanRow]:
+        return fan_rows([row(node) for node in tree.survivors(most)])
+
+    narrow = (each for each in map(rows, MOST_DROPPED) if width(each) <= WIDE)
+    shown = next(narrow, None) or rows(0 if tree.finished else 1)
+    show = partial(readings.show_candidate, reading)
+    fan("beam_words", shown, reading.hypothesis.token_ids, tr("score"), lambda each: show(each.translation))
 
 
 def cut_button(reading: readings.Reading, tree: BeamTree, selected: BeamNode | None) -> None:
@@ -125,16 +152,20 @@ def page(reading: readings.Reading) -> None:
             candidates=sum(map(len, tree.steps)),
             finished=len(tree.finished),
         )
-        st.markdown(text, help=tr(HOW_TO_READ), width="content")
-        cut_button(reading, tree, selected)
+        st.markdown(text, help=tr(ABOUT_WORDS if view == WORDS else HOW_TO_READ), width="content")
+        if view != WORDS:
+            cut_button(reading, tree, selected)
         way_to("heads", tr("See its attention"))
     search_note(reading, tree)
-    if view == TREE:
+    if view == WORDS:
+        words(reading, tree)
+    elif view == TREE:
         picture(reading, tree, selected)
     else:
         numbers(tree)
+    drawing = {WORDS: "beam_words", TREE: "beam_tree"}.get(view)
     title = tr("Beam search, beam size {size}", size=reading.search.beam_size)
-    downloads("beam", "beam_tree" if view == TREE else None, lambda: recorded.then("table"), title=title)
+    downloads("beam", drawing, lambda: recorded.then("table"), title=title)
 
 
 reading = readings.reading()

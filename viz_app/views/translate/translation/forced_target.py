@@ -27,15 +27,17 @@ class ForcedInput:
     text_problem: "tuple[Hashable, str] | None" = None  # of a reading: why the text in the box was refused
 
 
-def force_token(about: readings.Reading, position: int, text: str, typed: bool) -> None:
-    """Force the token of a name, or a typed text, at a position, and search on from there; call it in a callback."""
+def force_token(about: readings.Reading, position: int, text: str | tuple[int, ...], typed: bool) -> None:
+    """Force tokens, the token of a name, or a typed text, at a position, and search on; call it in a callback."""
     translator, search, token_ids = about.model.translator, about.search, about.hypothesis.token_ids
     written = about.hypothesis.tokens[position] if position < len(token_ids) else ""
 
     def target() -> readings.ForcedTarget:
         tokenizer, forbidden = translator.tokenizer.target, _still_forbidden(about, position)
         constraints = search.constraints(forbidden)
-        if typed:  # the beginning of a word is completed by the tokens of the best translation
+        if isinstance(text, tuple):
+            prefix = (*token_ids[:position], *text)
+        elif typed:  # the beginning of a word is completed by the tokens of the best translation
             whole = replace_token(tokenizer, token_ids, position, text)
             begun = translator.setup.open_beginning(whole, is_ended=text[-1:].isspace())
             sizes = search.beam_size, search.length_penalty, 1
@@ -47,7 +49,7 @@ def force_token(about: readings.Reading, position: int, text: str, typed: bool) 
         prefix = translator.setup.prefix_ids(about.translation.source, prefix, constraints)
         return readings.ForcedTarget(tuple(prefix), forbidden=forbidden)
 
-    _force(about, position, text if typed else "", target)
+    _force(about, position, text if typed and isinstance(text, str) else "", target)
 
 
 def forbid_token(about: readings.Reading, position: int) -> None:

@@ -13,8 +13,7 @@ from viz_app.language import marked, tr, tr_count
 from viz_app.session import address, python_code
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading, Search, show_candidate
-from viz_app.views.translate.translation import sample_fan as drawing
-from viz_app.views.translate.translation.sample_fan import fan_rows
+from viz_app.views.translate.fan import FanRow, fan, fan_rows
 
 ABOUT = marked("""
 Translations **drawn at random**, a token at a time, each as often as the model finds it probable, beside the hypotheses
@@ -108,6 +107,21 @@ def _settings() -> Sampling:
         )
 
 
+def sample_rows(found: SampleFan) -> list[FanRow]:
+    """Return each translation once: hypotheses before samples, and samples that were drawn often before others."""
+    samples: dict[tuple[int, ...], list[int]] = {}
+    for number, each in enumerate(found.samples):
+        samples.setdefault(each.token_ids, []).append(number)
+    ranks = {each.token_ids: rank for rank, each in enumerate(found.hypotheses)}
+    ends = [
+        FanRow(text, ranks.get(ids), round(text.log_prob, 3), drawn, len(drawn) / max(1, len(found.samples)))
+        for ids, text in {each.token_ids: each for each in (*found.samples, *found.hypotheses)}.items()
+        for drawn in [tuple(samples.get(ids, ()))]
+    ]
+    ends.sort(key=lambda row: (len(ranks) if row.rank is None else row.rank, -len(row.samples), row.samples))
+    return fan_rows(ends)
+
+
 def samples(reading: Reading) -> None:
     """Draw samples beside the beam, if the visitor wants them."""
     if not address.SAMPLES.draw(st.toggle, tr("Samples beside the beam"), help=tr(ABOUT)):
@@ -115,17 +129,18 @@ def samples(reading: Reading) -> None:
     sampling = _settings()
     with st.spinner(tr("Drawing samples")):
         recorded = fan_call(reading.model, reading.search, sampling)
-    fan: SampleFan = recorded.known
-    rows = fan_rows(fan)
+    found: SampleFan = recorded.known
+    rows = sample_rows(found)
     st.caption(
         tr_count(
             "{count} of {samples} samples is a hypothesis of the beam; {different} different translations.",
             "{count} of {samples} samples are hypotheses of the beam; {different} different translations.",
-            fan.in_beam,
-            samples=len(fan.samples),
+            found.in_beam,
+            samples=len(found.samples),
             different=len(rows),
         )
     )
     free = replace(reading, forced=None)
-    drawing.sample_fan(rows, reading.hypothesis.token_ids, lambda row: show_candidate(free, row.translation))
+    target, title = reading.hypothesis.token_ids, tr("log-prob")
+    fan("sample_fan", rows, target, title, lambda row: show_candidate(free, row.translation))
     downloads("samples", "sample_fan", recorded.then("table"), title=tr("Samples beside the beam"))

@@ -11,21 +11,27 @@ import { keep, restored } from "../../../components/address.js";
 import { component } from "../../../components/renderer.js";
 
 const TOKEN = "token"; // the selected position in the address, counted from 1
+const PIECES = "pieces"; // 1: tokens are shown instead of words
 
 /**
  * @typedef {{ spans: Span[], name: string, logProb: number, probability: number }} Scored
- * @typedef {Scored & { token: string, written: boolean, forbidden: boolean, kept: boolean }} Option
+ * @typedef {{ position: number, token: string }} At
+ * @typedef {{ choice: object, at: At | null, written: boolean, forbidden: boolean, kept: boolean, bound?: boolean }} Offered
+ * @typedef {Scored & Offered} Option
  * @typedef {Scored & { glued: boolean, begun: string, options: Option[] }} Token
+ * @typedef {{ first: number, last: number, options: Option[] }} Word
  *
  * @typedef {object} Data See `steps_payload`.
  * @property {Token[]} tokens
+ * @property {Word[]} words
  * @property {string} direction
  * @property {number} forced
  * @property {[count: number, mass: number][] | null} kept Of each position, the tokens that samples are drawn from.
  * @property {number} step
  * @property {{ position: number, text: string, message: string } | null} problem
  *
- * @typedef {(choice: { token: string } | { text: string }) => void} Send
+ * @typedef {(choice: object) => void} Send
+ * @typedef {{ send: Send, ask: Send, forbid: Send, change: () => void }} Actions
  */
 
 /**
@@ -40,6 +46,7 @@ export default component((/** @type {Component<Data>} */ { data, root, focused, 
   const linked = last || data.problem ? undefined : restored(TOKEN, 1, data.tokens.length, about);
   const first = linked === undefined ? (data.problem?.position ?? data.step) : linked - 1;
   let position = last?.about === about ? last.position : first;
+  const hasPieces = () => !data.words.length || restored(PIECES, 1, 1) === 1;
 
   const panel = element("div", "panel");
   const tokens = data.tokens.map((token, at) => tokenButton(token, at < data.forced));
@@ -48,24 +55,35 @@ export default component((/** @type {Component<Data>} */ { data, root, focused, 
   tokens.forEach((token, at) => place(line, token, data.tokens[at]));
   root.replaceChildren(line, panel);
 
-  const send = (/** @type {Parameters<Send>[0]} */ choice) => setTriggerValue("choice", { position, ...choice });
-  const ask = (/** @type {string} */ token) => setTriggerValue("why", { position, token });
-  const forbid = (/** @type {string} */ token) => setTriggerValue("forbid", { position, token });
+  const sends = (/** @type {string} */ name) => (/** @type {object} */ choice) => setTriggerValue(name, choice);
+  const actions = {
+    ...{ send: sends("choice"), ask: sends("why"), forbid: sends("forbid") },
+    change: () => {
+      keep(PIECES, hasPieces() ? null : 1);
+      open(position);
+      /** @type {HTMLElement | null} */ (panel.querySelector("[data-role=pieces]"))?.focus();
+    },
+  };
+  let shown = { first: 0, last: 0 };
   const open = (/** @type {number} */ goal) => {
     position = goal;
+    const number = hasPieces() ? -1 : data.words.findIndex(({ first, last }) => first <= goal && goal <= last);
+    shown = data.words[number] ?? { first: goal, last: goal };
     selections.set(root, { about, position });
     keep(TOKEN, position === data.step ? null : position + 1, about);
     tokens.forEach((token, at) => {
-      token.setAttribute("aria-pressed", String(at === position));
+      token.setAttribute("aria-pressed", String(shown.first <= at && at <= shown.last));
+      token.style.setProperty("--start", at === shown.first ? "-2px" : "0");
+      token.style.setProperty("--end", at === shown.last ? "2px" : "0");
       token.tabIndex = at === position ? 0 : -1; // Tab reaches the line, arrow keys its tokens
     });
-    fill(panel, data, position, send, { ask, forbid });
+    fill(panel, data, position, number, actions);
   };
   tokens.forEach((token, at) => {
     token.onclick = () => open(at);
     token.onkeydown = (event) => {
       /** @type {Record<string, number>} */
-      const goals = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tokens.length - 1 };
+      const goals = { ArrowRight: shown.last + 1, ArrowLeft: shown.first - 1, Home: 0, End: tokens.length - 1 };
       const goal = goals[event.key];
       if (event.key === "ArrowDown") optionsOf(panel)[0].focus();
       else if (tokens[goal]) {
@@ -121,24 +139,34 @@ function tokenButton({ spans, name, logProb, probability, options }, forced) {
  * @param {HTMLElement} panel
  * @param {Data} data
  * @param {number} position
- * @param {Send} send
- * @param {{ ask: (token: string) => void, forbid: (token: string) => void }} actions
+ * @param {number} number Of the word that is shown; -1: the token is.
+ * @param {Actions} actions
  */
-function fill(panel, { tokens, problem, kept }, position, send, { ask, forbid }) {
-  const { name, begun, options } = tokens[position];
+function fill(panel, { tokens, words, problem, kept }, position, number, { send, ask, forbid, change }) {
+  const start = words[number]?.first ?? position;
+  const { begun, options } = { ...tokens[start], ...words[number] };
+  const { name } = options.find(({ written }) => written) ?? tokens[start];
   const head = element("div", "head");
-  const title = element("b", "", tr("Token {number} of {count}", { number: position + 1, count: tokens.length }));
-  head.append(title, control(element("span", "", tr("Pick another word here; the rest is translated again"))));
+  const [at, count] = number < 0 ? [position, tokens.length] : [number, words.length];
+  const numbers = { number: at + 1, count };
+  const title = number < 0 ? tr("Token {number} of {count}", numbers) : tr("Word {number} of {count}", numbers);
+  head.append(element("b", "", title), element("span", "", tr("Pick another word here; the rest is translated again")));
+  if (words.length) {
+    const other = Object.assign(button("why"), { textContent: number < 0 ? tr("Words") : tr("Pieces"), onclick: change });
+    other.dataset.role = "pieces";
+    head.append(control(other));
+  }
   const list = group("options", tr("In place of {name}", { name }));
-  list.append(
-    ...options.map((option, index) => optionButton(option, index === 0, () => send({ token: option.token }))),
-  );
+  list.append(...options.map((option, index) => optionButton(option, index === 0, () => send(option.choice))));
   const questions = control(group("questions", tr("Why {name} and not another word?", { name })));
   const first = options.findIndex(({ forbidden }) => !forbidden);
   questions.append(
     ...options.map((option, index) => {
       if (option.forbidden) return element("span", "forbidden", tr("forbidden"));
-      return option.written ? forbidButton(option, index === first, forbid) : whyButton(option, index === first, ask);
+      const { at, name, written } = option;
+      if (!at) return element("span");
+      const send = () => (written ? forbid : ask)(at);
+      return questionButton(name, written, index === first, send);
     }),
   );
   const rows = element("div", "rows");
@@ -160,7 +188,7 @@ function fill(panel, { tokens, problem, kept }, position, send, { ask, forbid })
   form.append(input, go);
   form.onsubmit = (event) => {
     event.preventDefault();
-    send({ text: input.value });
+    send({ position: start, text: input.value });
   };
   panel.replaceChildren(head, rows, form);
   if (kept) {
@@ -173,7 +201,7 @@ function fill(panel, { tokens, problem, kept }, position, send, { ask, forbid })
     );
     rows.after(element("div", "note", note));
   }
-  if (problem?.position === position) {
+  if (problem?.position === start) {
     input.value = problem.text;
     input.setAttribute("aria-invalid", "true");
     const message = element("div", "problem", problem.message);
@@ -183,7 +211,7 @@ function fill(panel, { tokens, problem, kept }, position, send, { ask, forbid })
 }
 
 /** @param {Option} option @param {boolean} first @param {() => void} send */
-function optionButton({ spans, name, logProb, probability, written, forbidden, kept }, first, send) {
+function optionButton({ spans, name, logProb, probability, written, forbidden, kept, bound }, first, send) {
   const node = button(written ? "option written" : "option", first);
   node.classList.toggle("forbidden", forbidden);
   node.dataset.role = "option";
@@ -194,9 +222,9 @@ function optionButton({ spans, name, logProb, probability, written, forbidden, k
   bar.style.width = `${100 * probability}%`;
   track.append(bar);
   node.append(element("span", "mark", written ? "\u25cf" : ""), text, track);
-  node.append(element("span", "number", decimal(probability, 2)), element("span", "number faint", decimal(logProb, 2)));
+  const rounded = { name, probability: (bound ? "\u2265" : "") + decimal(probability, 2) };
+  node.append(element("span", "number", rounded.probability), element("span", "number faint", decimal(logProb, 2)));
   const numbers = { name, probability: decimal(probability, 3), logProb: decimal(logProb, 3) };
-  const rounded = { name, probability: decimal(probability, 2) };
   node.title = written
     ? tr(
         "{name}: probability {probability}, log-probability {logProb}, the current word: keeps the beginning and searches on",
@@ -214,33 +242,21 @@ function optionButton({ spans, name, logProb, probability, written, forbidden, k
 }
 
 /**
- * A button that asks why an alternative was not written; the page Why A rather than B answers.
- * @param {Option} option
+ * A button that forbids what is written, or asks why an alternative was not; the page Why A rather than B answers.
+ * @param {string} name
+ * @param {boolean} written
  * @param {boolean} first
- * @param {(token: string) => void} ask
+ * @param {() => void} send
  */
-function whyButton({ token, name }, first, ask) {
+function questionButton(name, written, first, send) {
   const node = button("why", first);
-  node.textContent = tr("Why not?");
-  node.setAttribute("aria-label", tr("Why not {name}?", { name }));
-  node.title = tr("Why not {name}?", { name });
-  node.onclick = () => ask(token);
-  return node;
-}
-
-/**
- * A button that forbids the written token at its position.
- * @param {Option} option
- * @param {boolean} first
- * @param {(token: string) => void} forbid
- */
-function forbidButton({ token, name }, first, forbid) {
-  const node = button("why", first);
-  node.dataset.role = "forbid";
-  node.textContent = tr("Forbid here");
-  node.setAttribute("aria-label", tr("Forbid {name} here", { name }));
-  node.title = tr("Forbid {name} here: the beginning is kept, the rest is translated without it", { name });
-  node.onclick = () => forbid(token);
+  if (written) node.dataset.role = "forbid";
+  node.textContent = written ? tr("Forbid here") : tr("Why not?");
+  node.setAttribute("aria-label", written ? tr("Forbid {name} here", { name }) : tr("Why not {name}?", { name }));
+  node.title = written
+    ? tr("Forbid {name} here: the beginning is kept, the rest is translated without it", { name })
+    : tr("Why not {name}?", { name });
+  node.onclick = send;
   return node;
 }
 

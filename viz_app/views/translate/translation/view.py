@@ -28,6 +28,7 @@ from viz_app.views.translate.translation.token_steps import (
     WHOLE_WORDS,
     offer_preview,
     token_steps,
+    words_at,
 )
 
 HOW_TO_READ = marked("""
@@ -42,6 +43,12 @@ for each further byte. Elsewhere these tokens are written `\u00e4 1/2` and `\u00
 
 The **log-probability** of a token is given the source and the tokens before it, in nats: 0 is certain, -0.69 is one in
 two. It says how probable the model finds the word, not whether the translation is right.
+""")
+ABOUT_WORDS = marked("""
+What could stand in its place are **words**. The probability of a word is the sum over all ways to spell it in pieces of
+the vocabulary, each with the tokens that may follow the whole word. Pieces below a probability of 0.003 are not
+followed: where that could change a number, it is a lower bound, with \u2265 before it. **Pieces** shows the tokens
+themselves.
 """)
 ABOUT_SCORES = marked("""
 The finished *hypotheses* of the search. The **log-prob** of a translation is the sum over its tokens. It is lower for
@@ -63,14 +70,15 @@ say how good it is.
 
 def translation(reading: readings.Reading) -> None:
     """Draw the target token by token, and the hypotheses."""
-    st.markdown(tr("**Translation, token by token**"), help=tr(HOW_TO_READ))
+    st.markdown(tr("**Translation, token by token**"), help=f"{tr(HOW_TO_READ)}\n\n{tr(ABOUT_WORDS)}")
     if reading.index:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption(forced_target.origin_text(reading), width="content")
             st.button(tr("Back to the model's own translation"), on_click=readings.new_sentence, key="own_again")
-    explanation = reading.explain()
+    kept = samples_panel.kept(reading)
     token_steps(
-        explanation,
+        reading.explain(),
+        words_at(reading) if kept is None else {},
         lambda chosen: forced_target.force_token(reading, *chosen),
         lambda doubt: questions.ask_why(reading, *doubt),
         lambda position: forced_target.forbid_token(reading, position),
@@ -78,7 +86,7 @@ def translation(reading: readings.Reading) -> None:
         step=forced_target.selected_position(reading),
         problem=forced_target.word_problem(reading),
         forbidden=forced_target.forbidden_options(reading),
-        kept=samples_panel.kept(reading),
+        kept=kept,
     )
     title = tr("Probability of each token")
     table = Call("steps", token_table, (python_code.explanation(reading),))

@@ -11,8 +11,9 @@ from core.decoding import Sampling
 from core.results import ScoredText
 from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app.session import address, python_code
+from viz_app.views.translate.fan import fan_payload, row_texts
 from viz_app.views.translate.translation import samples_panel
-from viz_app.views.translate.translation.sample_fan import fan_payload, fan_rows, row_texts
+from viz_app.views.translate.translation.samples_panel import sample_rows
 
 TEXT = "Where is it?"
 
@@ -31,7 +32,7 @@ def fan() -> SampleFan:
 
 
 def test_each_translation_is_a_row_below_the_one_that_it_leaves(fan: SampleFan) -> None:
-    rows = fan_rows(fan)
+    rows = sample_rows(fan)
     assert [row_texts(row) for row in rows] == [
         ("", "a dog runs fast"),
         ("a dog runs", " home"),
@@ -54,8 +55,8 @@ def test_each_translation_is_a_row_below_the_one_that_it_leaves(fan: SampleFan) 
 
 
 def test_the_browser_gets_the_rows(fan: SampleFan) -> None:
-    rows = fan_rows(fan)
-    payload = fan_payload(rows, rows[4].translation.token_ids)
+    rows = sample_rows(fan)
+    payload = fan_payload(rows, rows[4].translation.token_ids, "log-prob")
     assert [row["shown"] for row in payload["rows"]] == [number == 4 for number in range(8)]
     assert [row["samples"] for row in payload["rows"]] == [1, 1, 2, 1, 0, 1, 1, 1]
     assert payload["rows"][4]["rank"] == 2

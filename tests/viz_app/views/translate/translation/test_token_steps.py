@@ -4,10 +4,16 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.sample_fan import KeptTokens
+from core.analysis.tokens.next_words import WordOption
 from core.translator import Explanation
 from viz_app.views.translate.translation.token_steps import chosen_option, steps_payload
 
 HOSTILE = "\u2581</script>"
+BROWN, BLUE = (
+    WordOption(word, ids, ("\u2581brau", "ner")[: len(ids)], end, 0.5, 0.004, word == "brauner")
+    for word, ids, end in (("brauner", (7, 8), ()), ("brau", (7,), (3,)))
+)
+WORDS = {range(1, 3): (BROWN, BLUE)}
 
 
 @pytest.fixture
@@ -33,7 +39,7 @@ def explanation() -> Explanation:
 
 def test_each_token_has_its_options_and_the_written_one_is_among_them(explanation: Explanation) -> None:
     tokens = steps_payload(explanation)["tokens"]
-    assert [[option["token"] for option in token["options"]] for token in tokens] == [
+    assert [[option["choice"]["token"] for option in token["options"]] for token in tokens] == [
         ["\u2581Ein", "\u2581Der"],
         ["\u2581brau"],  # padding is never written
         ["n", "r", "ner"],  # what was written is none of the most probable
@@ -41,7 +47,7 @@ def test_each_token_has_its_options_and_the_written_one_is_among_them(explanatio
         ["</s>"],
     ]
     assert all(
-        [option["token"] for option in token["options"] if option["written"]] == [name]
+        [option["at"]["token"] for option in token["options"] if option["written"]] == [name]
         for token, name in zip(tokens, explanation.predicted_tokens, strict=True)
     )
     assert tokens[2]["options"][2]["probability"] == tokens[2]["probability"] == pytest.approx(math.exp(-3.0), abs=1e-4)
@@ -96,8 +102,11 @@ def test_the_least_probable_token_is_open_first(explanation: Explanation) -> Non
         ({"position": 5, "text": "x"}, None),
         ({"position": -1, "token": "</s>"}, None),
         ({"position": "0", "text": "x"}, None),
+        ({"position": 1, "word": 1}, (1, (7, 3), False)),
+        ({"position": 1, "word": 2}, None),
+        ({"position": 0, "word": 0}, None),
         (None, None),
     ],
 )
 def test_only_what_is_offered_can_be_chosen(explanation: Explanation, sent: object, found: object) -> None:
-    assert chosen_option(sent, explanation) == found
+    assert chosen_option(sent, explanation, WORDS) == found
