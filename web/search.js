@@ -31,12 +31,8 @@ export function beamSearch(model, memory, limit, { beamSize, lengthPenalty, pref
     const first = memory[0].self.keys.length;
     const beginnings = live.map(({ rows }, index) => [...rows, first + index]);
     const fed = live.map(({ ids }) => ids.at(-1) ?? bos_id);
-    const { logits } = model.decode(
-      memory,
-      fed,
-      live.map(() => position),
-      beginnings,
-    );
+    const positions = live.map(() => position);
+    const { logits } = model.decode(memory, fed, positions, beginnings);
     const width = logits.length / live.length;
     const candidates = live.flatMap((hypothesis, parent) => {
       const logProbs = logSoftmax(logits.subarray(parent * width, (parent + 1) * width));

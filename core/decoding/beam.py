@@ -92,7 +92,8 @@ def beam_steps(
         token_ids, log_probs, parent_rows = _padded(live, parents, options, device)
         logits = next_logits(token_ids, parent_rows, sentences)
         position = len(live[0][0].token_ids)
-        continuations = _best_continuations(logits, log_probs, options, position)
+        best = best_continuations(logits, log_probs, 2 * options.beam_size, options.excluded_at(position))
+        continuations = list(map(_Continuations, *(each.tolist() for each in best)))
         for row, sentence in enumerate(searched):
             room = limits[sentence] - 1 - position
             allowed = [begun[sentence].allowed(hypothesis.token_ids, room) for hypothesis in live[row]]
@@ -103,18 +104,16 @@ def beam_steps(
                 rest = begun[sentence].text if begins and not continuations[row].token_ids else b""
                 raise no_token_error(position, options.excluded_at(position), logits.size(-1), rest)
         states = tuple(
-            _advance(sentence, hypotheses, ended, best, limits[sentence], options)
-            for sentence, hypotheses, ended, best in zip(searched, live, finished, continuations, strict=True)
+            _advance(sentence, hypotheses, ended, of_one, limits[sentence], options)
+            for sentence, hypotheses, ended, of_one in zip(searched, live, finished, continuations, strict=True)
         )
         yield states
         kept = _closed_up([state.stop is None for state in states])
         sentences = torch.tensor(kept, device=device) if len(kept) < len(searched) else None
         searched = [searched[row] for row in kept]
-        live, parents, finished = (
-            [states[row].live for row in kept],
-            [states[row].parents for row in kept],
-            [states[row].finished for row in kept],
-        )
+        live = [states[row].live for row in kept]
+        parents = [states[row].parents for row in kept]
+        finished = [states[row].finished for row in kept]
 
 
 def _closed_up(stays: Sequence[bool]) -> list[int]:
@@ -154,14 +153,6 @@ class _Continuations(NamedTuple):
     token_ids: list[int]
     token_log_probs: list[float]
     log_probs: list[float]
-
-
-def _best_continuations(
-    logits: Tensor, log_probs: Tensor, options: SearchOptions, position: int
-) -> list[_Continuations]:
-    """The 2 x beam_size best continuations of hypotheses of `position` tokens: logits [B, W, V], log_probs [B, W]."""
-    best = best_continuations(logits, log_probs, 2 * options.beam_size, options.excluded_at(position))
-    return list(map(_Continuations, *(each.tolist() for each in best)))
 
 
 def _allowed_continuations(

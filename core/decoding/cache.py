@@ -148,11 +148,8 @@ class DecoderCache:
     def keep(self, sentences: Tensor) -> None:
         """Keep only these rows of the batch, given as indices; a row that stays at its index is not moved."""
         self.pointers = None
-        self.memory, self.memory_mask, self.ancestry = (
-            self.memory[sentences],
-            self.memory_mask[sentences],
-            self.ancestry[sentences],
-        )
+        self.memory, self.memory_mask = self.memory[sentences], self.memory_mask[sentences]
+        self.ancestry = self.ancestry[sentences]
         self._positions = self._positions[sentences]
         moved = (sentences != torch.arange(len(sentences), device=sentences.device)).nonzero().squeeze(1)
         for layer in self.layers:

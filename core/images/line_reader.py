@@ -79,10 +79,8 @@ class LineReader:
             sources, limits = [patches[index] for index in batch], [limit_of[index] for index in batch]
             next_logits = self.translator.shared.next_logits(sources, packed=False)  # no model of images can be packed
             best = beam_search(next_logits, limits, options, self.translator.model.device)
-            read.update(
-                (index, self.translator.codec.scored_text(hypotheses[0]))
-                for index, hypotheses in zip(batch, best, strict=True)
-            )
+            texts = (self.translator.codec.scored_text(hypotheses[0]) for hypotheses in best)
+            read.update(zip(batch, texts, strict=True))
             if progress:
                 progress(len(read), len(images))
         return [read[index] for index in range(len(images))]
@@ -144,11 +142,10 @@ def shown_character(token: str) -> str:
 def attention_table(explanation: Explanation) -> dict[str, list[Any]]:
     """Return a row for each character, layer, head and patch; all are counted from 0."""
     places = [tuple(int(part) - 1 for part in name.split(".")) for name in explanation.source_tokens]
+    predicted = zip(explanation.predicted_tokens, explanation.log_probs, strict=True)
     rows = [
         (position, shown_character(character), math.exp(log_prob), each.layer, head, row, column, weight)
-        for position, (character, log_prob) in enumerate(
-            zip(explanation.predicted_tokens, explanation.log_probs, strict=True)
-        )
+        for position, (character, log_prob) in enumerate(predicted)
         for each in explanation.maps["cross"]
         for head in range(each.num_heads)
         for (column, row), weight in zip(places, each.weights[head, position].tolist(), strict=True)

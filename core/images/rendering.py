@@ -5,7 +5,7 @@ pictures; their licences are beside them in Matplotlib.
 """
 
 import string
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -70,8 +70,8 @@ def random_style(random: np.random.Generator, fonts: tuple[str, ...]) -> Style:
     )
     if random.random() < 0.5:
         return style
-    return Style(
-        **{name: getattr(style, name) for name in ("font", "size", "left", "right", "down")},
+    return replace(
+        style,
         slant=float(random.uniform(-0.15, 0.25)),
         blur=float(random.uniform(0, 0.8)),
         ink=float(random.uniform(0.4, 1)),

@@ -239,9 +239,8 @@ class PackedTransformer(Transformer):
                 seconds = measure(packed, torch.randn(rows, inputs, generator=torch.Generator().manual_seed(0)))
                 self.choices[inputs, outputs, rows] = Choice(inputs, outputs, rows, seconds, choose(seconds))
         few, many = (self.choices[inputs, outputs, rows].product for rows in (FEW_ROWS, MANY_ROWS))
-        chosen = packed or {
-            product.name: product(weight, bias) for product in self.products if product.name in (few, many)
-        }
+        wanted = [product for product in self.products if product.name in (few, many)]
+        chosen = packed or {product.name: product(weight, bias) for product in wanted}
         return chosen[few] if few == many else RowsLinear(chosen[few], chosen[many])
 
 

@@ -83,7 +83,7 @@ class PackedLinear(nn.Module):
         self._packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach())
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.ops.mkldnn._linear_pointwise.default(x, self._packed, self.bias, "none", [], "")
+        return _onednn_linear(x, self._packed, self.bias)
 
 
 class Int8Linear(nn.Module):
@@ -122,9 +122,7 @@ class BFloat16Linear(nn.Module):
         self._packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach().bfloat16())
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.ops.mkldnn._linear_pointwise.default(
-            x.bfloat16(), self._packed, self._bias, "none", [], ""
-        ).float()
+        return _onednn_linear(x.bfloat16(), self._packed, self._bias).float()
 
 
 def onednn_products() -> AbstractContextManager[object]:
@@ -181,9 +179,8 @@ def _int8_packed(weight: Tensor, bias: Tensor | None) -> object:
     scales = weight.abs().amax(1).clamp_min(torch.finfo(weight.dtype).tiny * 127).double() / 127
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # quantized tensors are deprecated; `has_int8` is false without them
-        quantized = torch.quantize_per_channel(
-            weight, scales, torch.zeros(len(scales), dtype=torch.long), 0, torch.qint8
-        )
+        offsets = torch.zeros(len(scales), dtype=torch.long)
+        quantized = torch.quantize_per_channel(weight, scales, offsets, 0, torch.qint8)
     return torch.ops.quantized.linear_prepack(quantized, bias)
 
 
@@ -223,12 +220,8 @@ def has_half() -> bool:
 
 def has_packed() -> bool:
     """Whether `PackedLinear` works with this PyTorch."""
-    ops = torch.ops.mkldnn
-    return (
-        torch.backends.mkldnn.is_available()
-        and hasattr(ops, "_reorder_linear_weight")
-        and hasattr(ops, "_linear_pointwise")
-    )
+    operators = ("_reorder_linear_weight", "_linear_pointwise")
+    return torch.backends.mkldnn.is_available() and all(hasattr(torch.ops.mkldnn, each) for each in operators)
 
 
 def has_int8() -> bool:

@@ -83,7 +83,7 @@ class SharedModel:
         self.precision: Precision = precision
         self._lock = FairLock()
         self._reserves = False  # whether the thread that holds the lock reserves the memory of its passes
-        self._packed: dict[Precision, PackedTransformer] = {}
+        self._packed: PackedTransformer | None = None
 
     @contextmanager
     def held(self) -> Generator[Transformer]:
@@ -176,7 +176,7 @@ class SharedModel:
         """
         source_ids, attention = self.batch(sources), self._attention(packed)
         with self._lock, attention():
-            decoder = cached_decoder(self._packed_model(self.precision) if packed else self.model, source_ids)
+            decoder = cached_decoder(self._searching_model(packed), source_ids)
 
         def next_logits(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
             with self._lock, attention():
@@ -189,7 +189,7 @@ class SharedModel:
         """Encode a source and return a scorer along one translation, which holds the model's lock for each call."""
         source_ids, attention = self.batch([source]), self._attention(packed)
         with self._lock, attention():
-            decoder = chain_decoder(self._packed_model(self.precision) if packed else self.model, source_ids)
+            decoder = chain_decoder(self._searching_model(packed), source_ids)
 
         def logits(token_ids: Sequence[int], start: int) -> Tensor:
             with self._lock, attention():
@@ -213,7 +213,7 @@ class SharedModel:
         """
         source_ids, attention = self.batch(sources), self._attention(packed)
         with self._lock, attention():
-            model = self._packed_model(self.precision) if packed else self.model
+            model = self._searching_model(packed)
             memory, memory_mask = model.encode(source_ids), model.source_mask(source_ids)
             log_probs = model.length_logits(memory, memory_mask).float().log_softmax(-1).cpu()
         if not log_probs.isfinite().all():
@@ -239,12 +239,8 @@ class SharedModel:
         """A context for each call of the model in which its own softmax computes, unless it is packed."""
         return nullcontext if packed else partial(explicit_attention, self.model)
 
-    def _packed_model(self, precision: Precision) -> Transformer:
-        """The model packed for this CPU, if possible; the caller holds the lock."""
-        packed = self._packed.get(precision)
-        if packed and packed.packs(self.model):
-            return packed
-        if not packable(self.model):
-            return self.model
-        self._packed[precision] = PackedTransformer(self.model, precision)
-        return self._packed[precision]
+    def _searching_model(self, packed: bool) -> Transformer:
+        """The model, packed for this CPU if that is requested and possible; the caller holds the lock."""
+        if packed and not (self._packed and self._packed.packs(self.model)):
+            self._packed = PackedTransformer(self.model, self.precision) if packable(self.model) else None
+        return (packed and self._packed) or self.model

@@ -122,6 +122,9 @@ def constrain_to_trees(
     position = 0
     rows = [([Prefix.of(of_sentence)], limit) for of_sentence, limit in zip(words, limits, strict=True)]
 
+    def continued(prefix: Prefix, token: int) -> Prefix:
+        return prefix if token == eos_id else prefix.with_token(token, brackets)  # `</s>` pads rows of the search
+
     def constrained(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
         nonlocal position, rows
         logits = next_logits(token_ids, parents, sentences)
@@ -130,14 +133,7 @@ def constrain_to_trees(
         if position:
             steps = zip(rows, token_ids.tolist(), parents.tolist(), strict=True)
             rows = [
-                (
-                    [
-                        # `</s>` pads rows of the search
-                        before[parent] if token == eos_id else before[parent].with_token(token, brackets)
-                        for token, parent in zip(tokens, origins, strict=True)
-                    ],
-                    limit,
-                )
+                ([continued(before[parent], token) for token, parent in zip(tokens, origins, strict=True)], limit)
                 for (before, limit), tokens, origins in steps
             ]
         disallowed = torch.ones_like(logits, dtype=torch.bool)
@@ -270,7 +266,9 @@ class Parser:
         packed: bool = True,
     ) -> list[Parse]:
         """Search for the trees of some sentences; `progress` is of a single one."""
-        next_logits, device = self._next_logits(words, sources, limits, packed), self.translator.model.device
+        config, device = self.translator.model.config, self.translator.model.device
+        next_logits, spelled = self.translator.shared.next_logits(sources, packed), list(map(self._spelled, words))
+        next_logits = constrain_to_trees(next_logits, self.brackets, spelled, limits, config.pad_id, config.eos_id)
         if progress:
             steps = beam_steps(next_logits, limits, options, device)
             best = [run_search((state for (state,) in steps), options, progress)]
@@ -306,28 +304,14 @@ class Parser:
         """Tokens of each word in the tree; empty unless words are spelled."""
         return [tuple(self.translator.tokenizer.encode(word)) if self.brackets.spelled else () for word in words]
 
-    def _next_logits(
-        self,
-        words: Sequence[Sequence[str]],
-        sources: Sequence[Sequence[int]],
-        limits: Sequence[int],
-        packed: bool = True,
-    ) -> NextLogits:
-        """Scorer of next tokens for a search over trees of these sentences."""
-        config, spelled = self.translator.model.config, list(map(self._spelled, words))
-        next_logits = self.translator.shared.next_logits(sources, packed)
-        return constrain_to_trees(next_logits, self.brackets, spelled, limits, config.pad_id, config.eos_id)
-
     def _parse(self, words: Sequence[str], hypothesis: Hypothesis) -> Parse:
         prefix, positions = Prefix.of(self._spelled(words)), list[int]()
         for position, token_id in enumerate(hypothesis.token_ids[:-1]):
             if not prefix.to_spell:
                 positions.append(position)
             prefix = prefix.with_token(token_id, self.brackets)
-        symbols = [
-            self.translator.tokenizer.piece(hypothesis.token_ids[position]).removeprefix(SPACE_MARK)
-            for position in positions
-        ]
+        pieces = (self.translator.tokenizer.piece(hypothesis.token_ids[position]) for position in positions)
+        symbols = [piece.removeprefix(SPACE_MARK) for piece in pieces]
         return Parse(
             " ".join(words),
             tuple(words),

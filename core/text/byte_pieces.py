@@ -240,11 +240,8 @@ def visible(text: str) -> str:
     text = text.translate(_PICTURES)
     if text and unicodedata.category(text[0]) in ("Mn", "Me"):
         return DOTTED_CIRCLE + text
-    return (
-        text
-        if any(not character.isspace() and unicodedata.category(character) != "Cf" for character in text)
-        else BLANK
-    )
+    is_blank = all(character.isspace() or unicodedata.category(character) == "Cf" for character in text)
+    return BLANK if is_blank else text
 
 
 def is_combining(text: str) -> bool:
@@ -268,14 +265,8 @@ def _character(values: Sequence[int], goes_on: bool) -> tuple[str, int]:
     try:
         return visible(bytes(values).decode()), len(values)
     except UnicodeDecodeError:
-        count = next(
-            (
-                count
-                for count, least, limit in ((2, 0xC2, 0xE0), (3, 0xE0, 0xF0), (4, 0xF0, 0xF5))
-                if least <= values[0] < limit
-            ),
-            0,
-        )
+        leads = ((2, 0xC2, 0xE0), (3, 0xE0, 0xF0), (4, 0xF0, 0xF5))
+        count = next((count for count, least, limit in leads if least <= values[0] < limit), 0)
     if count <= len(values) or not goes_on:
         return "", 0
     if len(values) == count - 1:

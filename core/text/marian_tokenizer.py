@@ -63,14 +63,11 @@ class MarianTokenizer:
             self._processor = load_sentencepiece(files[name])
         with naming(SETTINGS):
             settings = json_object(files.get(SETTINGS, b"{}"))
-        source, target = (settings.get(f"{side}_lang") for side in ("source", "target"))
-        self.languages: tuple[str, str] = (
-            source if isinstance(source, str) else "",
-            target if isinstance(target, str) else "",
-        )
+        named = (settings.get(f"{side}_lang") for side in ("source", "target"))
+        source, target = (language if isinstance(language, str) else "" for language in named)
+        self.languages: tuple[str, str] = source, target
         self.normalises = settings.get(NORMALISES) is True
-        language = settings.get("target_lang" if is_target else "source_lang")
-        self._steps = moses_normalisation(language if isinstance(language, str) else "") if self.normalises else []
+        self._steps = moses_normalisation(self.languages[is_target]) if self.normalises else []
         self.bos_id = bos_id
         self.pad_id, self.eos_id, self._unknown_id = (self._ids[piece] for piece in (PAD, END, UNKNOWN))
         self.language_codes = () if is_target else tuple(filter(LANGUAGE_CODE.fullmatch, self._ids))

@@ -7,6 +7,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, cast
 
 from core.text.byte_level_encoding import ByteLevelEncoding, bytes_of_piece
@@ -40,7 +41,8 @@ def word_functions(
     detokenize = moses_detokenizer(language) if moses else " ".join
     steps: list[tuple[list[Step], float]] = [([str.lower] * lower_case, math.inf)]
     if unicode_normalise:
-        steps.append(([_nfkc, _with_plain_quotes, _without_surplus_spaces], math.inf))
+        nfkc = partial(unicodedata.normalize, "NFKC")
+        steps.append(([nfkc, _with_plain_quotes, _without_surplus_spaces], math.inf))
         steps.append((moses_normalisation("en") if moses else [], MOST_NORMALISED))
     if moses:
         tokenization = moses_tokenization(language, normalise, settings.get("split_dashes") is not False)
@@ -52,10 +54,6 @@ def word_functions(
         return _without_surplus_spaces(text) if unicode_normalise else text
 
     return steps, restore
-
-
-def _nfkc(text: str) -> str:
-    return unicodedata.normalize("NFKC", text)
 
 
 def _with_plain_quotes(text: str) -> str:

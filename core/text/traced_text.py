@@ -125,9 +125,8 @@ def aligned(before: str, after: str) -> list[Span]:
     aligned_spans: list[Span | None] = [None] * len(after)
     for place, (start, stop) in zip(new_places, _origins(old, new), strict=True):
         if start < stop:
-            aligned_spans[place] = _union(
-                filter(None, (aligned_spans[place], (old_places[start], old_places[stop - 1] + 1)))
-            )
+            found = old_places[start], old_places[stop - 1] + 1
+            aligned_spans[place] = _union(filter(None, (aligned_spans[place], found)))
     return _filled(after, aligned_spans)
 
 

@@ -16,16 +16,8 @@ from viz_app.session.environment import CHECKPOINT_VARIABLE
 from viz_app.session.models import ROOT
 
 START_TIMEOUT = 60.0  # seconds that the app may take to start on a busy machine
-CHROMIUM_FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-]
+_DISABLED = ("gpu", "quic", "background-networking", "component-update", "sync", "dev-shm-usage")
+CHROMIUM_FLAGS = ["--no-sandbox", "--no-first-run", *(f"--disable-{each}" for each in _DISABLED)]
 
 
 def find_chromium() -> str | None:

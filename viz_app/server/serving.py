@@ -123,7 +123,9 @@ def prepare(pause: float = PAUSE) -> None:
     model_memory.limit_memory()
     with suppress(models.ModelError):  # the page shows it
         prepare_example(models.shipped_model())
-    prepare_numbers()
+    for code in LANGUAGES:  # loads how each writes numbers, which takes a tenth of a second
+        with speaking(code):
+            compact(1e6)
     gc.freeze()
     time.sleep(pause)
     import_pages()
@@ -158,13 +160,6 @@ def prepare_example(model: models.Model) -> None:
     with suppress(ValueError):  # an unusual model may not accept it; the page shows it
         translation = search.run(model, lambda done, most: None)
         readings.Reading(model, search, translation, 0, translation.hypotheses[0]).explain()
-
-
-def prepare_numbers() -> None:
-    """Load how each language writes numbers, which takes a tenth of a second."""
-    for code in LANGUAGES:
-        with speaking(code):
-            compact(1e6)
 
 
 def import_pages() -> None:
