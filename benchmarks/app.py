@@ -93,9 +93,8 @@ def main() -> None:
         if "long" in parts or "memory" in parts:
             with running_app(arguments.checkpoint) as address:
                 if "long" in parts:
-                    rows += long_sentence(
-                        browser, address, long_texts(arguments.checkpoint or shipped_path(), min(3, count))
-                    )
+                    texts = long_texts(arguments.checkpoint or shipped_path(), min(3, count))
+                    rows += long_sentence(browser, address, texts)
                 if "memory" in parts:
                     rows += page_switches(browser, address)
         browser.close()
@@ -105,8 +104,7 @@ def main() -> None:
 
 def cold_starts(browser: Browser, checkpoint: Path | None, roots: list[Path], count: int) -> list[Row]:
     """Measure the first screen, an empty page and `import torch`, in turns; pages are timed from the command on."""
-    empty: list[float] = []
-    torch: list[float] = []
+    empty, torch = list[float](), list[float]()
     starts: dict[Path, list[tuple[float, float, float]]] = {root: [] for root in roots}
     for _ in range(count):
         empty.append(empty_page(browser))
@@ -165,10 +163,7 @@ def import_torch() -> float:
 
 def clicks(browser: Browser, checkpoint: Path | None, roots: list[Path], count: int) -> list[Row]:
     """Measure entering a sentence of twenty words and clicking a head, in both checkouts by turns."""
-    entered: dict[Path, list[float]] = {root: [] for root in roots}
-    run: dict[Path, list[float]] = {root: [] for root in roots}
-    drawn: dict[Path, list[float]] = {root: [] for root in roots}
-    answered: dict[Path, list[float]] = {root: [] for root in roots}
+    entered, run, drawn, answered = ({root: list[float]() for root in roots} for _ in range(4))
     with ExitStack() as stack:
         pages = {root: stack.enter_context(heads_page(browser, checkpoint, root)) for root in roots}
         empty, echoed = stack.enter_context(echo_page(browser)), list[float]()
@@ -205,9 +200,7 @@ def clicks(browser: Browser, checkpoint: Path | None, roots: list[Path], count: 
 
 def long_sentence(browser: Browser, address: str, texts: list[str]) -> list[Row]:
     """Measure the first head maps of a long sentence, and the traffic for all three kinds of attention."""
-    entered: list[float] = []
-    drawn: list[float] = []
-    sent: list[float] = []
+    entered, drawn, sent = (list[float]() for _ in range(3))
     for text in texts:
         page = new_page(browser)
         page.goto(address)
@@ -258,14 +251,9 @@ def page_switches(browser: Browser, address: str) -> list[Row]:
     server, heap = server_memory(address), browser_heap(devtools)
     for switch in range(SWITCHES):
         go_to(page, names[switch % len(names)])
-    rows = [
-        Row(
-            f"growth of the server's memory over {SWITCHES} page switches", "MB", [server_memory(address) - server], 5.0
-        ),
-        Row(f"growth of the page's heap over {SWITCHES} page switches", "MB", [browser_heap(devtools) - heap], 5.0),
-    ]
+    grown = {"server's memory": server_memory(address) - server, "page's heap": browser_heap(devtools) - heap}
     page.context.close()
-    return rows
+    return [Row(f"growth of the {name} over {SWITCHES} page switches", "MB", [by], 5.0) for name, by in grown.items()]
 
 
 if __name__ == "__main__":

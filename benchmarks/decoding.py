@@ -17,26 +17,26 @@ busy with something else, `--clock cpu` counts processor time instead of wall-cl
 """
 
 import argparse
-import inspect
 import itertools
 import statistics
 import tempfile
 import time
-import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from benchmarks import ratios, turns
 from benchmarks.peers import ctranslate2_tokens, marian, save_ctranslate2
-from core import PRESETS, Transformer, TransformerConfig, Translator, load_checkpoint
+from core import PRESETS, Transformer, TransformerConfig, load_checkpoint
 from core.decoding import NextLogits, SearchOptions, beam_search
 from core.decoding.cache import cached_decoder
+from core.inference.device import Precision
+from core.inference.shared_model import SharedModel
 from train.data.parallel_text import read_lines
 
 SOURCE_TOKENS = 30  # length of a random source
@@ -97,17 +97,16 @@ class Turn:
 Decode = Callable[[Sequence[Ids], Turn], list[Ids]]  # sources with `</s>` -> best translations without
 
 
-def headlight(work: DecodingWork, precision: str | None) -> Decode:
-    """Decode with Headlight's `Translator`; precision `PLAIN` is that without packed matrices."""
+def headlight(work: DecodingWork, precision: Any) -> Decode:
+    """Decode with Headlight's `SharedModel`; precision `PLAIN` is that without packed matrices."""
     model = work.model()
     config = model.config
-    options: Any = {"precision": precision} if precision and precision != PLAIN else {}
-    translator = Translator(model, typing.cast("Any", None), **options)
+    shared = SharedModel(model, "exact" if precision == PLAIN else precision)
     never = (config.pad_id, config.eos_id) if work.target_tokens else (config.pad_id,)
 
     def next_logits(sources: Sequence[Ids]) -> NextLogits:
         if precision != PLAIN:
-            return translator.shared.next_logits(sources)
+            return shared.next_logits(sources)
         rows = [torch.tensor(source) for source in sources]
         return cached_decoder(model, pad_sequence(rows, batch_first=True, padding_value=config.pad_id))
 
@@ -185,17 +184,11 @@ def ctranslate2(work: DecodingWork, compute_type: str) -> Decode:
 
 
 def sides() -> dict[str, Callable[[DecodingWork], Decode]]:
-    """Headlight in each of its precisions (default first) and plain, and the others."""
-    parameter = inspect.signature(Translator).parameters.get("precision")
-    precisions = typing.get_args(typing.get_type_hints(Translator.__init__)["precision"]) if parameter else ()
-    default = parameter.default if parameter else None
+    """Headlight in each of its precisions (the default first) and plain, and the others."""
+    default, *others = get_args(Precision)
     return {
-        "Headlight": lambda work: headlight(work, None),
-        **{
-            f"Headlight {name}": lambda work, name=name: headlight(work, name)
-            for name in (*precisions, PLAIN)
-            if name != default
-        },
+        "Headlight": lambda work: headlight(work, default),
+        **{f"Headlight {name}": lambda work, name=name: headlight(work, name) for name in (*others, PLAIN)},
         "Hugging Face": hugging_face,
         BASELINE: lambda work: ctranslate2(work, "float32"),
         "CTranslate2 int8": lambda work: ctranslate2(work, "int8"),
@@ -237,13 +230,10 @@ def real_work(arguments: argparse.Namespace) -> DecodingWork:
     checkpoint = load_checkpoint(arguments.checkpoint)
     number = 16 if arguments.quick else arguments.number
     lines = [line.strip() for line in read_lines(arguments.sentences) if line.strip()][:number]
-    sentences = sorted(
-        ([*checkpoint.tokenizer.encode(line), checkpoint.config.eos_id] for line in lines), key=len, reverse=True
-    )
     config = checkpoint.config
-    return DecodingWork(
-        tuple(sentences), arguments.checkpoint, config, None, arguments.beam_size, arguments.weights, arguments.clock
-    )
+    sentences = sorted(([*checkpoint.tokenizer.encode(line), config.eos_id] for line in lines), key=len, reverse=True)
+    search = arguments.beam_size, arguments.weights, arguments.clock
+    return DecodingWork(tuple(sentences), arguments.checkpoint, config, None, *search)
 
 
 def main() -> None:
@@ -287,7 +277,7 @@ def main() -> None:
         for batch in arguments.batch:
             number = len(work.sentences) if arguments.checkpoint else batch
             print(f"\n{name}, {number} sentences, {batch} at once, beam {work.beam_size}; {ratios.processor()}")
-            seconds = measure(connections, number, batch, arguments.threads, rounds, work)
+            seconds = measure(connections, number, batch, arguments.threads, rounds)
             ours = [side for side in arguments.sides if side.startswith("Headlight")]
             for our, side in itertools.product(ours, arguments.sides):
                 if side not in ours or (PLAIN in side and our != side):
@@ -300,12 +290,7 @@ def main() -> None:
 
 
 def measure(
-    connections: Mapping[str, Connection],
-    number: int,
-    batch: int,
-    threads: Sequence[int],
-    rounds: int,
-    work: DecodingWork,
+    connections: Mapping[str, Connection], number: int, batch: int, threads: Sequence[int], rounds: int
 ) -> dict[str, list[float]]:
     """Let each side choose its number of threads, then take turns and print the speeds.
 
@@ -323,11 +308,8 @@ def measure(
     for side, turn in chosen.items():
         times, tokens = [seconds for seconds, _ in answers[side]], sum(len(ids) for ids in answers[side][0][1])
         rate = turns.spread([tokens / each for each in times], ".1f")
-        print(
-            f"{side:<20} {rate} target tokens/s, {number / statistics.median(times):.2f} sentences/s; threads: "
-            f"{turn.threads}",
-            flush=True,
-        )
+        rates = f"{rate} target tokens/s, {number / statistics.median(times):.2f} sentences/s"
+        print(f"{side:<20} {rates}; threads: {turn.threads}", flush=True)
     return {side: [seconds for seconds, _ in answers[side]] for side in connections}
 
 

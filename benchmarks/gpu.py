@@ -23,12 +23,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import torch
 
 from benchmarks import ratios
-from core.cli import commands as commands
+from core.cli import commands
 from core.inference.device import DEVICE_VARIABLE, best_device
 from core.model.config import TransformerConfig
 from core.model.preset_configs import PRESETS
@@ -105,23 +106,15 @@ def command_lines(folder: Path) -> dict[str, list[str]]:
 
 def outputs(device: str) -> Iterator[tuple[str, str]]:
     """Yield the name of each command and its output on a device."""
-    before = os.environ.get(DEVICE_VARIABLE)
-    os.environ[DEVICE_VARIABLE] = device
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            for name, arguments in command_lines(Path(folder)).items():
-                written, errors = io.BytesIO(), io.StringIO()
-                printed = io.TextIOWrapper(written, "utf-8")
-                with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
-                    status = commands.main(arguments)
-                printed.flush()
-                text = _written_file(Path(folder)) or written.getvalue().decode()
-                yield name, text if status == 0 else f"status {status}: {errors.getvalue().strip()}"
-    finally:
-        if before is None:
-            del os.environ[DEVICE_VARIABLE]
-        else:
-            os.environ[DEVICE_VARIABLE] = before
+    with patch.dict(os.environ, {DEVICE_VARIABLE: device}), tempfile.TemporaryDirectory() as folder:
+        for name, arguments in command_lines(Path(folder)).items():
+            written, errors = io.BytesIO(), io.StringIO()
+            printed = io.TextIOWrapper(written, "utf-8")
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
+                status = commands.main(arguments)
+            printed.flush()
+            text = _written_file(Path(folder)) or written.getvalue().decode()
+            yield name, text if status == 0 else f"status {status}: {errors.getvalue().strip()}"
 
 
 def _written_file(folder: Path) -> str:
@@ -193,10 +186,9 @@ def batches(size: Size, packed: bool) -> list[Batch | PackedBatch]:
     make = shape.batch if packed else make_batch_of
 
     def part(side: Side, indices: np.ndarray) -> Side:
-        ends = np.cumsum(side[1])
-        return np.concatenate([side[0][ends[index] - side[1][index] : ends[index]] for index in indices]), side[1][
-            indices
-        ]
+        ids, lengths = side
+        ends = np.cumsum(lengths)
+        return np.concatenate([ids[ends[index] - lengths[index] : ends[index]] for index in indices]), lengths[indices]
 
     return [make(*(part(side, indices) for side in (source, target))) for indices in plan[:-1] or plan]
 
@@ -217,12 +209,8 @@ def time_attention(device: torch.device, size: Size) -> list[Row]:
 
         first.append(seconds(device, step))
     later = median_seconds(device, step, 20)
-    return [
-        (
-            "attention, forward and backward",
-            f"{1e3 * later:.2f} ms; first calls {', '.join(f'{1e3 * s:.1f}' for s in first)} ms",
-        )
-    ]
+    times = f"{1e3 * later:.2f} ms; first calls {', '.join(f'{1e3 * s:.1f}' for s in first)} ms"
+    return [("attention, forward and backward", times)]
 
 
 def time_decoding(device: torch.device, size: Size) -> list[Row]:
@@ -290,13 +278,9 @@ def time_training(device: torch.device, size: Size) -> list[Row]:
         timed = [work[number % len(work)] for number in range(1, size.steps + 1)]
         taken = seconds(device, lambda timed=timed, step=step: [step(batch) for batch in timed])
         speed = sum(batch.num_tokens for batch in timed) / taken
-        rows.append(
-            (
-                f"training {size.preset}, {mode}",
-                f"{speed:,.0f} target tokens/s, {100 * speed * training_flops(config) / peak:.0f} % of the product's "
-                f"speed, first step after {first:.1f} s, {peak_memory(device) / 1e9:.1f} GB",
-            )
-        )
+        share = 100 * speed * training_flops(config) / peak
+        text = f"{speed:,.0f} target tokens/s, {share:.0f} % of the product's speed, first step after {first:.1f} s"
+        rows.append((f"training {size.preset}, {mode}", f"{text}, {peak_memory(device) / 1e9:.1f} GB"))
         del training, work, timed
     return rows
 

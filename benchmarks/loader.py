@@ -32,9 +32,8 @@ def write_synthetic(folder: Path, pairs: int) -> None:
     random = np.random.default_rng(1)
     with ShardWriter(folder, VOCAB_SIZE) as writer:
         for start in range(0, pairs, CHUNK):
-            targets = (
-                random.lognormal(mean=math.log(24), sigma=0.6, size=min(CHUNK, pairs - start)).clip(2, 200).astype(int)
-            )
+            count = min(CHUNK, pairs - start)
+            targets = random.lognormal(mean=math.log(24), sigma=0.6, size=count).clip(2, 200).astype(int)
             sources = (targets * random.normal(1.0, 0.15, len(targets))).clip(2, 200).astype(int)
             sides = [
                 np.split(random.integers(3, VOCAB_SIZE, lengths.sum()), lengths.cumsum()[:-1])
@@ -48,12 +47,7 @@ def main() -> None:
     parser = ratios.parser(__doc__, "little text: only checks that it works", batches=400)
     parser.add_argument("--pairs", type=int, default=4_500_000, help="pairs of synthetic text")
     parser.add_argument("--batch-tokens", type=int, default=25_000, help="most tokens of a batch, on each side")
-    parser.add_argument(
-        "--data",
-        type=Path,
-        metavar="FOLDER",
-        help="output folder of `python -m train prepare`, instead of synthetic text",
-    )
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help=ratios.DATA_HELP)
     options = parser.parse_args()
     if options.quick:
         options.pairs, options.batches = 50_000, 20
@@ -82,9 +76,8 @@ def report(shards: TokenShards, batch_tokens: int, num_batches: int) -> list[flo
     began = time.perf_counter()
     for group in itertools.islice(groups, num_batches):
         ended = time.perf_counter()
-        tokens.append(
-            sum(int((side != 0).sum()) for batch in group.batches for side in (batch.source, batch.target_out))
-        )
+        sides = (side for batch in group.batches for side in (batch.source, batch.target_out))
+        tokens.append(sum(int((side != 0).sum()) for side in sides))
         seconds.append(ended - began)
         began = time.perf_counter()
     rate = sum(tokens) / sum(seconds)
@@ -94,9 +87,8 @@ def report(shards: TokenShards, batch_tokens: int, num_batches: int) -> list[flo
         f"a batch takes {took}; a step at that speed takes {1000 * statistics.mean(tokens) / GOAL:.0f} ms; "
         f"{ratios.processor()}"
     )
-    quarters = [
-        slice(start, start + max(1, len(tokens) // 4)) for start in range(0, len(tokens), max(1, len(tokens) // 4))
-    ]
+    length = max(1, len(tokens) // 4)
+    quarters = [slice(start, start + length) for start in range(0, len(tokens), length)]
     return [sum(tokens[quarter]) / sum(seconds[quarter]) for quarter in quarters]
 
 

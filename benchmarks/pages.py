@@ -90,6 +90,12 @@ class Opened:
     cpu: list[float] = field(default_factory=list[float])  # processor time of the server
     grows: bool = False  # whether it had a picture and a button to stop at the same time
 
+    def add(self, first: float, last: float, cpu: float, name: str) -> None:
+        """Add the times of a turn, and print them."""
+        for times, seconds in ((self.first, first), (self.last, last), (self.cpu, cpu)):
+            times.append(seconds)
+        print(f"{first:7.2f} {last:7.2f} {cpu:7.2f}  {name}", flush=True)
+
 
 def main() -> None:
     """Measure, and print a line for each page."""
@@ -146,12 +152,10 @@ def measure(browser: Browser, address: str, opened: Opened) -> None:
         is_finished = seen["first"] and now > max(seen["last"], seen["ran"]) + QUIET
         if is_finished or (seen["grew"] and now > GROWN * 1000):
             break
-    opened.first.append((seen["first"] or LONGEST * 1000) / 1000)
-    opened.last.append((seen["last"] or LONGEST * 1000) / 1000)
-    opened.cpu.append(server_seconds(address) - used)
+    times = ((seen[name] or LONGEST * 1000) / 1000 for name in ("first", "last"))
     opened.grows |= seen["grew"]
     page.context.close()
-    print(f"{opened.first[-1]:7.2f} {opened.last[-1]:7.2f} {opened.cpu[-1]:7.2f}  {address}", flush=True)
+    opened.add(*times, server_seconds(address) - used, address)
 
 
 def train(browser: Browser, address: str, opened: Opened) -> None:
@@ -167,11 +171,8 @@ def train(browser: Browser, address: str, opened: Opened) -> None:
     pause.wait_for()
     pause.wait_for(state="hidden", timeout=LONGEST * 1000)
     first, end = page.evaluate("[window.seen.first, performance.now()]")
-    opened.first.append((first - begun) / 1000)
-    opened.last.append((end - begun) / 1000)
-    opened.cpu.append(server_seconds(address) - used)
     page.context.close()
-    print(f"{opened.first[-1]:7.2f} {opened.last[-1]:7.2f} {opened.cpu[-1]:7.2f}  {address}, trained", flush=True)
+    opened.add((first - begun) / 1000, (end - begun) / 1000, server_seconds(address) - used, f"{address}, trained")
 
 
 def of_turns(opened: Mapping[str, Opened]) -> dict[str, list[float]]:

@@ -38,9 +38,8 @@ def write_synthetic(folder: Path, name: str, pairs: int, seed: int) -> list[Path
             for file in (source, target):
                 drawn = lexicon[np.minimum(random.zipf(1.2, lengths.sum()), LEXICON) - 1].tolist()
                 ends = lengths.cumsum()
-                file.writelines(
-                    " ".join(drawn[end - length : end]) + "\n" for end, length in zip(ends, lengths, strict=True)
-                )
+                words = (drawn[end - length : end] for end, length in zip(ends, lengths, strict=True))
+                file.writelines(" ".join(each) + "\n" for each in words)
     return paths
 
 
@@ -101,19 +100,13 @@ def main() -> None:
         slope, constant = np.polyfit(options.pairs, peaks, 1)
         at = constant + slope * options.extrapolate
         line = f"{at:.2f} GB on the line of {constant:.2f} GB and {slope * 1e9:.0f} bytes a pair"
-        print(
-            f"{options.extrapolate:>11,} pairs: "
-            f"{line if slope > 0 else 'no line, as the peaks do not grow with the pairs'}"
-        )
-    ratios.save(
-        options.json,
-        {f"prepare, {pairs} pairs: GB at most": [peak] for pairs, peak in zip(options.pairs, peaks, strict=True)},
-    )
+        line = line if slope > 0 else "no line, as the peaks do not grow with the pairs"
+        print(f"{options.extrapolate:>11,} pairs: {line}")
+    by_pairs = zip(options.pairs, peaks, strict=True)
+    ratios.save(options.json, {f"prepare, {pairs} pairs: GB at most": [peak] for pairs, peak in by_pairs})
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        print(
-            f"{options.extrapolate:>11,} pairs: {pool.apply(duplicate_filter_peak, (options.extrapolate,)):.2f} GB at "
-            f"most for the filter of duplicates alone"
-        )
+        peak = pool.apply(duplicate_filter_peak, (options.extrapolate,))
+    print(f"{options.extrapolate:>11,} pairs: {peak:.2f} GB at most for the filter of duplicates alone")
 
 
 if __name__ == "__main__":

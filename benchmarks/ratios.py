@@ -8,6 +8,7 @@ from pathlib import Path
 
 from core.files.console import CommandHelp
 
+DATA_HELP = "output folder of `python -m train prepare`, instead of synthetic text"
 FLAGS = ("amx_tile", "avx512_bf16", "avx512_vnni", "avx512f", "avx_vnni", "avx2")  # that affect speed most
 
 

@@ -18,8 +18,10 @@ from dataclasses import dataclass, replace
 import torch
 
 from benchmarks import ratios
-from core import PRESETS, Transformer, Translator
+from core import PRESETS, Transformer
 from core.decoding import SearchOptions, beam_search
+from core.inference.shared_model import SharedModel
+from train.runs.checkpointing import peak_memory
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def measure(preset: str, size: Size, threads: int, repeats: int) -> tuple[float,
     torch.manual_seed(0)
     config = replace(PRESETS[preset], vocab_size=size.vocabulary, positions="sinusoidal")
     model = Transformer(config).half().float().requires_grad_(False)
-    translator = Translator(model, None)  # pyright: ignore[reportArgumentType]
+    shared = SharedModel(model, "exact")
     generator = torch.Generator().manual_seed(0)
     sources = torch.randint(3, size.vocabulary, (size.batch, size.length), generator=generator).tolist()
     options = SearchOptions(
@@ -58,21 +60,14 @@ def measure(preset: str, size: Size, threads: int, repeats: int) -> tuple[float,
     @torch.inference_mode()
     def search(num_tokens: int) -> float:
         began = time.perf_counter()
-        hypotheses = beam_search(translator.shared.next_logits(sources), [num_tokens] * size.batch, options)
+        hypotheses = beam_search(shared.next_logits(sources), [num_tokens] * size.batch, options)
         assert all(len(best.token_ids) == num_tokens for (best,) in hypotheses)
         return time.perf_counter() - began
 
     search(2)  # warm-up: work that is done once for all searches
-    before = peak_memory()
+    before = peak_memory(model.device)
     seconds = min(search(size.length) for _ in range(repeats))
-    return seconds, peak_memory() - before
-
-
-def peak_memory() -> float:
-    """Peak resident memory of this process, in MB."""
-    import resource  # not on Windows
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return seconds, (peak_memory(model.device) - before) / 2**20
 
 
 def exponents(values: Mapping[int, float]) -> list[float]:

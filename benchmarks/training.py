@@ -74,9 +74,8 @@ class TrainingWork:
         longest = np.maximum(sources, targets) + 1
         order = longest.argsort(kind="stable")
         plan = cut(order, longest[order], self.batch_tokens)
-        chosen = (
-            [plan[int(place)] for place in np.linspace(0, len(plan) - 2, self.num_batches)] if len(plan) > 1 else plan
-        )
+        places = np.linspace(0, len(plan) - 2, self.num_batches)
+        chosen = [plan[int(place)] for place in places] if len(plan) > 1 else plan
         return [make_batch([pairs[index] for index in indices]) for indices in chosen]
 
 
@@ -183,21 +182,14 @@ def main() -> None:
     parser.add_argument("--preset", choices=sorted(PRESETS), default="en-de", help="preset of the model's shape")
     parser.add_argument("--vocab-size", type=int, help="default: that of --data, else the preset's")
     parser.add_argument("--batch-tokens", type=int, default=4_096, help="most tokens of a batch, on each side")
-    parser.add_argument(
-        "--data",
-        type=Path,
-        metavar="FOLDER",
-        help="output folder of `python -m train prepare`, instead of synthetic text",
-    )
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help=ratios.DATA_HELP)
     parser.add_argument("--batches", type=int, default=3, help="steps of each turn")
     parser.add_argument("--rounds", type=int, default=9, help="turns of each side")
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--precision", default="auto", help="precision of Headlight: auto, bfloat16 or float32")
     options = parser.parse_args()
-    vocab_size = (
-        options.vocab_size
-        or (read_manifest(options.data) if options.data else vars(PRESETS[options.preset]))["vocab_size"]
-    )
+    facts = read_manifest(options.data) if options.data else vars(PRESETS[options.preset])
+    vocab_size = options.vocab_size or facts["vocab_size"]
     if options.quick:
         options.batches, options.batch_tokens = 1, 512
     work = TrainingWork(

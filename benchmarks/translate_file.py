@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from itertools import chain, islice, product
 from pathlib import Path
 
@@ -25,11 +24,6 @@ SIDES = {  # options, threads of each process
     "processes": (["--workers", str(CORES)], 1),
     "threads": (["--workers", "1"], CORES),
 }
-
-
-def with_pairs(sentences: list[str]) -> Iterator[str]:
-    """The sentences, followed by every two of them as one line."""
-    return chain(sentences, (f"{first} {second}" for first, second in product(sentences, repeat=2)))
 
 
 def seconds(side: str, checkpoint: Path, source: Path, output: Path) -> float:
@@ -55,21 +49,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source.txt"
         sentences = split_lines(read_text(options.source))
-        source.write_text(
-            "".join(f"{line}\n" for line in islice(with_pairs(sentences), options.lines)), encoding="utf-8"
-        )
+        pairs = (f"{first} {second}" for first, second in product(sentences, repeat=2))
+        lines = islice(chain(sentences, pairs), options.lines)
+        source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         for _ in range(options.rounds):
             for side in SIDES:
                 times[side].append(seconds(side, options.checkpoint, source, Path(folder) / side))
         outputs = [(Path(folder) / side).read_bytes().splitlines() for side in SIDES]
-    lines = len(outputs[0])
+    count = len(outputs[0])
     for side, each in times.items():
-        print(
-            f"{CORES} {side:<10} {lines / statistics.median(each):6.1f} lines/s ({min(each):.1f} to {max(each):.1f} s)"
-        )
+        rate = f"{count / statistics.median(each):6.1f} lines/s"
+        print(f"{CORES} {side:<10} {rate} ({min(each):.1f} to {max(each):.1f} s)")
     per_turn = [threads / processes for processes, threads in zip(*times.values(), strict=True)]
     print(f"processes are {turns.spread(per_turn)} times as fast; {ratios.processor()}")
-    print(f"{sum(a != b for a, b in zip(*outputs, strict=True))} of {lines} lines differ")
+    print(f"{sum(a != b for a, b in zip(*outputs, strict=True))} of {count} lines differ")
     ratios.save(options.json, {"core translate: processes / threads": per_turn})
 
 
