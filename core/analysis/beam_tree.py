@@ -97,6 +97,18 @@ class BeamTree(Tabular):
             finished=node.token_ids[-1] == self.options.eos_id,
         )
 
+    def answer(self) -> Phrase:
+        """How many candidates and translations there were, and by how much the best of these leads."""
+        values = {"candidates": sum(map(len, self.steps)), "finished": len(self.finished)}
+        texts: dict[str, str] = {name: Number(each, ",") for name, each in values.items()}
+        if len(self.finished) < 2:
+            return Phrase(marked("Of {candidates} candidates {finished} finished."), **texts)
+        texts |= zip(("best", "next"), (Number(each.score, ".2f") for each in self.finished[:2]), strict=True)
+        words = marked(
+            "Of {candidates} candidates {finished} finished: the best has the score {best}, the next {next}."
+        )
+        return Phrase(words, **texts)
+
     def table(self) -> dict[str, list[Any]]:
         """A row for each candidate, positions and ranks from 1, with its fate and the reason for it."""
         nodes = [node for step in self.steps for node in step]

@@ -1,6 +1,6 @@
 """A translation as it is generated: rows of tokens, one for each step."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from core.decoding import MaskPredictState, SpeculativeStep
@@ -75,6 +75,13 @@ def mask_predict_rows(states: Sequence[MaskPredictState], translator: Translator
         name = Phrase(marked("Iteration {number}"), number=Number(state.iteration, "d"))
         rows.append(TokenRow(name, tuple(TokenCell(at, *each) for at, each in cells)))
     return rows
+
+
+def passes_answer(passes: Mapping[str, int]) -> Phrase:
+    """The search with the fewest passes of the decoder, by its name, beside the first, of one token after the other."""
+    name, least = min(passes.items(), key=lambda each: each[1])
+    words = marked("{name} needs the fewest passes of the decoder, {least}; one token after the other takes {all}.")
+    return Phrase(words, name=name, least=Number(least, ","), all=Number(next(iter(passes.values())), ","))
 
 
 def rows_table(rows: Sequence[TokenRow]) -> dict[str, list[Any]]:

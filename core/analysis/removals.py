@@ -65,4 +65,4 @@ def probability_of(token: str) -> Phrase:
 def left_by_lot(words: str, change: float, drawn: Sequence[float]) -> Phrase:
     """Say which share of a probability is left after a change of its logarithm, and the median after drawn ones."""
     left, lot = (Number(math.exp(each), ".0%") for each in (change, median(drawn)))
-    return Phrase(words, left=left, lot=lot, count=Number(len(drawn), ","))
+    return Phrase(words, left=left, change=Number(change, "+.2f"), lot=lot, count=Number(len(drawn), ","))

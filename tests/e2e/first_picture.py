@@ -3,7 +3,7 @@
 from playwright.sync_api import Page
 
 WIDTH = 1440  # of the window in which the limit holds
-LIMIT = 300  # pixels from its upper edge to the picture, below an answer and a sentence that take one line each
+LIMIT = 312  # pixels from its upper edge to the picture, below an answer and a sentence that take one line each
 # A picture, or a table that stands for one; the frame of the page has components, too.
 FIRST_PICTURE = """() => {
   const tables = ".stDataFrame, .table-1, .table-3, .facts-table, .token-rows";

@@ -20,7 +20,7 @@ def test_heads_are_switched_off_and_back_on(page: Page, app: str) -> None:
     )
     switch(page, 2, 1).click()
     expect(switch(page, 2, 1)).to_have_text("off")
-    expect(page.get_by_text("a change of")).to_be_visible()
+    expect(page.get_by_text("With these heads changed, ")).to_be_visible()
     wait_until_idle(page)
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")

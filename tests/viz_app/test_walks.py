@@ -155,8 +155,8 @@ def test_a_new_sentence_and_a_run_without_a_change_stay_short(start: Start) -> N
     ran: list[set[str]] = []
     for view, sentence, most_moves in (
         ("heads", "Two dogs play in the snow.", 2800),
-        ("contributions", "Two boys swim in the lake.", 2000),
-        ("lens", "A man reads a book.", 2250),
+        ("contributions", "Two boys swim in the lake.", 2350),
+        ("lens", "A man reads a book.", 2450),
     ):
         app = opened(start(text="A little girl laughs."), view)
         with Moves() as enter:

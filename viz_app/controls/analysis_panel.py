@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis.declaration import Analysis, PicturedResult
 from core.analysis.recorded_call import Call
@@ -17,11 +18,17 @@ from viz_app.session.analysis_fields import panel_fields
 from viz_app.session.chosen_heads import select_head
 
 
-def panel(analysis: Analysis, about: Call, at: Head) -> None:
-    """Draw the panel, and below its switch the rest if the visitor has opened it; a click on a head selects it."""
+def panel(analysis: Analysis, about: Call, at: Head, menu: DeltaGenerator, are_old: bool) -> None:
+    """Draw the panel's switch in a menu, and the rest if the visitor has opened it; a click on a head selects it.
+
+    Args:
+        are_old: as of `are_values_old`.
+    """
     fields = panel_fields(analysis)
+    with menu:
+        is_open = fields.is_open.draw(st.toggle, tr(analysis.title), is_old=are_old, help=tr(analysis.how_to_read))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        if not fields.is_open.draw(st.toggle, tr(analysis.title), help=tr(analysis.how_to_read)):
+        if not is_open:
             return
         options = {each.name: _widget(analysis, each) for each in dataclasses.fields(analysis.options)}
     recorded = analysis.call(about, **{name: value for name, value in options.items() if value is not None})

@@ -1,7 +1,7 @@
 """Widgets of several pages: method, kind of attention, and tokens to show."""
 
 from collections.abc import Collection, Sequence
-from typing import cast
+from typing import Any, cast
 
 import streamlit as st
 
@@ -20,10 +20,12 @@ from viz_app.session.readings import TokenView
 KIND_NAMES: dict[KindOrJoint, str] = {**head_names.KIND_NAMES, JOINT: marked("Joint")}
 
 
-def method_box(methods: Sequence[Method] = tuple(METHOD_NAMES), setting: Field[Method] = address.WEIGHTS) -> Method:
-    """Select one of some attribution methods."""
+def method_box(
+    methods: Sequence[Method] = tuple(METHOD_NAMES), setting: Field[Method] = address.WEIGHTS, **options: Any
+) -> Method:
+    """Select one of some attribution methods; options as of `setting_menu`."""
     names: dict[Method, str] = {method: tr(METHOD_NAMES[method]) for method in methods}
-    return setting_menu(setting, tr("Weights"), names, hide_label=True, width=205)
+    return setting_menu(setting, tr("Weights"), names, width=205, **options)
 
 
 def kind_box() -> Kind:

@@ -46,8 +46,8 @@ class GateEffect:
     def answer(self) -> Phrase:
         """What is left of the translation's probability, beside heads drawn by lot, of which there is one at least."""
         words = marked(
-            "With these heads changed, {left} of the translation's probability is left; with as many drawn by lot, "
-            "{lot}, the median of {count} draws."
+            "With these heads changed, {left} of the translation's probability is left ({change} nats); with as many "
+            "drawn by lot, {lot}, the median of {count} draws."
         )
         return left_by_lot(words, self.change, self.drawn)
 

@@ -215,11 +215,11 @@ class CutEffect:
 
     def answer(self) -> Phrase:
         """What is left of the translation's probability, beside the same cuts in the other heads, if there are any."""
-        words = marked("With these cuts, {left} of the translation's probability is left.")
+        words = marked("With these cuts, {left} of the translation's probability is left ({change} nats).")
         if self.drawn:
             words = marked(
-                "With these cuts, {left} of the translation's probability is left; with the same cuts in another head "
-                "of the layer, {lot}, the median of {count}."
+                "With these cuts, {left} of the translation's probability is left ({change} nats); with the same cuts "
+                "in another head of the layer, {lot}, the median of {count}."
             )
         return left_by_lot(words, self.change, self.drawn or (0.0,))
 

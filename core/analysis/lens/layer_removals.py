@@ -5,16 +5,18 @@ Shallow Networks": all the others stay as they are.
 """
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from itertools import pairwise
 
 import torch
+from torch import Tensor
 
 from core.analysis.lens.level_states import level_places
 from core.analysis.removals import Removals, probability_of
 from core.analysis.subject import check_position
 from core.analysis.tokens.words import readable
 from core.text.phrases import Phrase
-from core.trace import STACK_NAMES, STACKS, edit
+from core.trace import STACK_NAMES, STACKS, Edit, edit
 from core.translator import Translator
 
 
@@ -28,17 +30,27 @@ def layer_removals(translator: Translator, source: str, target: str | Sequence[i
     source_ids, fed, predicted = translator.token_ids(source, target)
     check_position(position, len(predicted))
     what = probability_of(readable(translator.codec.piece(predicted[position])))
-    with translator.inspect() as model:
+    with translator.inspect() as model, ExitStack() as skipped:
+        layers = [
+            (Phrase("{kind} {head}", kind=Phrase(STACK_NAMES[stack]), head=f"L{layer}"), places)
+            for stack in STACKS
+            for layer, places in enumerate(pairwise(level_places(model, stack)), start=1)
+        ]
+        for row, (_, places) in enumerate(layers):
+            skipped.enter_context(edit(model, _skipping(row, *places)))
+        ids = ([each] * (1 + len(layers)) for each in (source_ids, fed))
+        logits = model(*map(translator.batch, ids))[:, position].float()
+        *after, before = logits.softmax(-1)[:, predicted[position]].tolist()
+    return Removals("layer", what, before, [name for name, _ in layers], after)
 
-        def probability() -> float:
-            logits = model(translator.batch([source_ids]), translator.batch([fed]))[0, position]
-            return float(logits.float().softmax(-1)[predicted[position]])
 
-        names, after = list[str](), list[float]()
-        for stack in STACKS:
-            for layer, (entering, leaving) in enumerate(pairwise(level_places(model, stack)), start=1):
-                states: list[torch.Tensor] = []
-                with edit(model, {entering: states.append, leaving: lambda _, states=states: states.pop()}):
-                    after.append(probability())
-                names.append(Phrase("{kind} {head}", kind=Phrase(STACK_NAMES[stack]), head=f"L{layer}"))
-        return Removals("layer", what, probability(), names, after)
+def _skipping(row: int, entering: str, leaving: str) -> dict[str, Edit]:
+    """Edits that pass the state of one row of a batch from a place to another."""
+    states: list[Tensor] = []
+
+    def passed(state: Tensor) -> Tensor:
+        changed = state.clone()
+        changed[row] = states.pop()
+        return changed
+
+    return {entering: lambda state: states.append(state[row]), leaving: passed}

@@ -141,8 +141,9 @@ class TrainingStep(PicturedResult):
         weight = self.weight
         return Phrase(
             marked(
-                "Loss {loss} per token, {after} after step {step} with rate {rate}; log-probability of the target "
-                "{first}, then {then}. {weight}: gradient {gradient}, from {old} to {new}."
+                "Step {step} with rate {rate} changes the loss per token from {loss} to {after}, and the "
+                "log-probability of the target from {first} to {then}: {weight}, with gradient {gradient}, goes from "
+                "{old} to {new}."
             ),
             loss=Number(self.loss, ".4f"),
             after=Number(self.loss_after, ".4f"),

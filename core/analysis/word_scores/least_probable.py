@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 import torch
 
-from core.analysis.tokens.words import spelled_words, text_word_groups
+from core.analysis.tokens.words import readable, spelled_words, text_word_groups, word, word_groups
 from core.results import Explanation
+from core.text.phrases import Number, Phrase, marked
 
 
 def least_probable_word(tokens: Sequence[str], log_probs: Sequence[float], num_forced: int = 0) -> range | None:
@@ -30,6 +31,25 @@ def least_probable_token(explanation: Explanation) -> int:
     log_probs, first = explanation.log_probs, explanation.num_forced
     group = least_probable_word(explanation.predicted_tokens, log_probs, first) or range(first, len(log_probs))
     return min(group, key=log_probs.__getitem__, default=0)
+
+
+def least_probable_answer(explanation: Explanation) -> Phrase:
+    """The word of `least_probable_token`, and there the most probable other token."""
+    tokens, position = explanation.predicted_tokens, least_probable_token(explanation)
+    group = next(each for each in word_groups(tokens) if position in each)
+    others = ((token, log_prob) for token, log_prob in explanation.alternatives[position] if token != tokens[position])
+    other, log_prob = next(others)
+    return Phrase(
+        marked(
+            "The model is least sure of \u201c{word}\u201d: there \u201c{token}\u201d has the probability {own}, "
+            "\u201c{other}\u201d {next}."
+        ),
+        word=word(tokens[group.start : group.stop]),
+        token=readable(tokens[position]),
+        own=Number(math.exp(explanation.log_probs[position]), ".2f"),
+        other=readable(other),
+        next=Number(math.exp(log_prob), ".2f"),
+    )
 
 
 def least_probable_source_token(explanation: Explanation) -> int:

@@ -35,8 +35,8 @@ def test_only_the_head_that_writes_has_an_effect_and_those_drawn_by_lot_have_non
     assert cut.drawn == pytest.approx([0] * 3, abs=1e-4)
     assert abs(cut.change) > 0.01
     assert {min(abs(each), abs(each - effect.change)) < 1e-4 for each in effect.drawn} == {True}
-    assert "left; with the same cuts in another head of the layer, 100%, the median of 3." in cut.answer()
-    says = "With these heads changed, 25% of .* left; with as many drawn by lot, 100%, the median of 3 draws."
+    assert "nats); with the same cuts in another head of the layer, 100%, the median of 3." in cut.answer()
+    says = "With these heads changed, 25% of .* left .*; with as many drawn by lot, 100%, the median of 3 draws."
     assert re.fullmatch(says, replace(effect, changes=(math.log(0.25),), drawn=(-9.0, 0.0, 0.0)).answer())
 
 

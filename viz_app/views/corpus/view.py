@@ -150,10 +150,11 @@ def scatter_boxes(model: Model) -> ScatterSearch:
 def kind_and_layer(model: Model) -> tuple[tuple[Kind, ...], int | None]:
     """Select kinds of attention, and a layer or all."""
     names: dict[str, str] = {EVERY_KIND: tr("All"), **{kind: tr(KIND_NAMES[kind]) for kind in KINDS}}
-    kind = setting_segments(address.CORPUS_KIND, tr("Attention"), names)
     layers = len(model.translator.model.encoder.layers), len(model.translator.model.decoder.layers)
     options = [EVERY_LAYER, *(str(layer + 1) for layer in range(max(layers)))]
-    layer = setting_menu(address.CORPUS_LAYER, tr("Layer"), options, width=84)
+    with st.popover(tr("More")):
+        kind = setting_segments(address.CORPUS_KIND, tr("Attention"), names)
+        layer = setting_menu(address.CORPUS_LAYER, tr("Layer"), options, width=84)
     kinds: tuple[Kind, ...] = tuple(each for each in KINDS if kind in (EVERY_KIND, each))
     return kinds, None if layer == EVERY_LAYER else int(layer) - 1
 

@@ -237,5 +237,5 @@ def test_the_command_prints_a_part(command: Command, part: Any) -> None:
         numbers = [each for each in column if isinstance(each, float)]
         if numbers:
             assert [float(row[name]) for row in rows if row[name]] == pytest.approx(numbers, rel=1e-6, abs=1e-12)
-    assert f"after step 50 with rate {found.rate:.3g}" in command.said
+    assert f"Step 50 with rate {found.rate:.3g}" in command.said
     assert replace(found, part="adam").table() == found.table("adam")

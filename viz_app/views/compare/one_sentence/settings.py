@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import streamlit as st
+
 from core.capture import AttentionMap, Kind
 from viz_app.controls import toolbar
 from viz_app.controls.widgets import setting_menu, setting_segments
@@ -31,9 +33,10 @@ class CompareView:
 def view_boxes() -> CompareView:
     """Select the settings of both sides."""
     kind = toolbar.kind_box()
-    method = toolbar.method_box(setting=address.COMPARE_WEIGHTS)
-    view = setting_segments(address.COMPARE_VIEW, tr("View"), hide_label=True)
-    return CompareView(kind, MethodChoice(method), toolbar.token_boxes(), view)
+    with st.popover(tr("More")):
+        method = toolbar.method_box(setting=address.COMPARE_WEIGHTS)
+        view = setting_segments(address.COMPARE_VIEW, tr("View"))
+        return CompareView(kind, MethodChoice(method), toolbar.token_boxes(), view)
 
 
 def head_widget(view: CompareView) -> Field[str]:

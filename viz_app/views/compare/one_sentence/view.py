@@ -73,6 +73,7 @@ def page(reading: Reading) -> None:
             {each.layer: view.tokens.apply(each) for each in side.maps(method)[view.kind]} for side in (first, other)
         ]
     selection = Selection(reading.explain(), view.kind, view.tokens, selected_names(reading))
+    above = st.container()  # of the answer, in words of the difference below
     left, right = st.container(key="side-by-side").columns(2, gap="large")
     with left:
         with side_title("first", tr("**First**: {title}", title=isolated(plain(shortened(first.heading))))):
@@ -84,8 +85,6 @@ def page(reading: Reading) -> None:
             if not view.weights.per_layer:
                 nearest.select_if_found(first, other, view, head)
             second_head = second_box(view, maps[1], head)
-            if not view.weights.per_layer:
-                nearest.nearest_button(first, other, view, head)
         second = maps[1][second_head[0]]
         one_side("second", other, second, second_head[1], view, selection.drawing_options(other_positions(own, second)))
     if method != "attention":
@@ -95,7 +94,9 @@ def page(reading: Reading) -> None:
         )
     st.divider()
     options = selection.drawing_options(common_positions(own, second))
-    difference_part((first, other), maps, (head, second_head), view, options)
+    selected = difference_part((first, other), maps, (head, second_head), view, options)
+    if selected is not None:
+        above.markdown(f"**{in_words(selected, head[1])}**", help=tr(HOW_TO_READ))
 
 
 def side_title(which: str, title: str) -> DeltaGenerator:
@@ -111,8 +112,8 @@ def difference_part(
     heads: tuple[LayerHead, LayerHead],
     view: CompareView,
     options: dict[str, Any],
-) -> None:
-    """Draw first minus second for the selected heads, the ranking of all heads, and the nearest ones.
+) -> Difference | None:
+    """Draw first minus second for the selected heads, which is returned, the ranking of all heads, and the nearest.
 
     Options of drawings are those of the selected words, see `Selection.drawing_options`.
     """
@@ -128,9 +129,10 @@ def difference_part(
             differences, selected = dict[int, Difference](), None
     with right:
         if not view.weights.per_layer:
+            nearest.nearest_button(*sides, view, heads[0])
             nearest.nearest_part(*sides, view, heads)
         if selected is not None:
-            ranking(differences, selected, heads[0][1], view)
+            ranking(differences, view)
             if sides[0].is_by_model and not view.weights.per_layer:
                 st.caption(
                     tr(
@@ -138,6 +140,7 @@ def difference_part(
                         "their numbers are arbitrary."
                     )
                 )
+    return selected
 
 
 def head_difference(maps: Sequence[Layers], heads: tuple[LayerHead, LayerHead]) -> Difference:
@@ -222,8 +225,8 @@ def signed(
     )
 
 
-def ranking(differences: dict[int, Difference], selected: Difference, head: int, view: CompareView) -> None:
-    """Draw a table of all heads, each with that of the same number, and describe the selected difference."""
+def ranking(differences: dict[int, Difference], view: CompareView) -> None:
+    """Draw a table of all heads, each with that of the same number."""
     title = (
         tr("**All layers**, the most different first")
         if view.weights.per_layer
@@ -231,7 +234,6 @@ def ranking(differences: dict[int, Difference], selected: Difference, head: int,
     )
     st.markdown(title, help=tr(ABOUT_DISTANCE))
     distances(differences, view)
-    st.caption(in_words(selected, head))
 
 
 def distances(differences: dict[int, Difference], view: CompareView) -> None:

@@ -120,19 +120,6 @@ def outcome(reading: readings.Reading, gates: HeadGates) -> None:
         changes = list(effect.changes) if effect else [0.0] * len(before)
         with st.container(key="switched-changes"):
             st.html(ablation.changed_tokens(tokens, before, changes, page_theme()))
-        log_prob = decimal(sum(before), 2)
-        if effect:
-            now, change = decimal(sum(before) + effect.change, 2), decimal(effect.change, 2, sign=True)
-            st.markdown(
-                tr(
-                    "All heads on: **{before}**, now **{now}**: a change of **{change}** nats.",
-                    before=log_prob,
-                    now=now,
-                    change=change,
-                )
-            )
-        else:
-            st.markdown(tr("All heads on: **{before}**.", before=log_prob))
         of = changes if recorded is None else Call("changes", ".changes", (recorded,))
         explained = python_code.explanation(reading)
         shown = Call("tokens", ".predicted_tokens", (explained,)), Call("before", ".log_probs", (explained,)), of

@@ -218,15 +218,6 @@ def _effect(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
     st.markdown(tr("**Log-probability of the translation above**, token by token: blue is less probable, orange more"))
     with st.container(key="cut-changes"):
         st.html(ablation.changed_tokens(tokens, before, found.changes, theme))
-    now, change = decimal(sum(found.after.log_probs), 2), decimal(found.change, 2, sign=True)
-    st.markdown(
-        tr(
-            "Without cuts: **{before}**, now **{now}**: a change of **{change}** nats.",
-            before=decimal(sum(before), 2),
-            now=now,
-            change=change,
-        )
-    )
     downloads("cut-tokens", "cut-changes", table=found.table)
     st.markdown(tr("**Translation**: without cuts and with them"))
     changed_translation(

@@ -86,16 +86,14 @@ class Arrangement:
         return found
 
 
-def grid_boxes(methods: Sequence[Method], pair: WordPair | None) -> tuple[Sort, Method]:
+def grid_boxes(methods: Sequence[Method], pair: WordPair | None, are_old: bool) -> tuple[Sort, Method]:
     """Select the order of the grid, at first by the two selected words, if two are, and an attribution method."""
-    method = method_box(methods)
+    method = method_box(methods, is_old=are_old)
     per_layer = method in PER_LAYER
     address.SORT.preset_for(pair, lambda: "layer" if pair is None else "pair")
     names = {sort: tr(name) for sort, name in SORTS.items() if sort != "pair" or pair is not None}
     default = "layer" if pair is None else "pair"
-    sort: Sort = setting_menu(
-        address.SORT, tr("Sorted"), names, default, hide_label=True, disabled=per_layer, width=165
-    )
+    sort: Sort = setting_menu(address.SORT, tr("Sorted"), names, default, disabled=per_layer, width=205, is_old=are_old)
     return "layer" if per_layer else sort, method
 
 

@@ -57,7 +57,7 @@ def page(reading: readings.Reading, tokens: TokenView, boxes: DeltaGenerator) ->
     st.markdown(tr("**Joint**: encoder, cross and decoder attention in one matrix"), help=tr(HOW_TO_READ))
     explanation = reading.explain()
     with boxes:
-        method = method_box(reading.methods)
+        method = method_box(reading.methods, hide_label=True)
         output = output_box(reading, None) if method == "gradient" else None
         layer, head = _place_boxes(explanation.maps, method in PER_LAYER)
         view = setting_segments(address.JOINT_VIEW, tr("View"), hide_label=True)

@@ -113,8 +113,9 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
     cards = judge(reading)
     linked = selected_pair.selected_pair(reading)
     pair = linked if linked is not None and linked.kind == kind else None
+    with toolbar.more:
+        sort, method = head_overview.grid_boxes(reading.methods, pair, toolbar.are_old)
     with toolbar.boxes:
-        sort, method = head_overview.grid_boxes(reading.methods, pair)
         output = output_box(reading, step_tokens(reading, kind, tokens, step)) if method == "gradient" else None
     weights = MethodChoice(method, output)
     with toolbar.more:
@@ -152,7 +153,7 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
         head_overview.grid(reading, shown, maps, heads, arrangement)
         chosen = next((head for head in heads if head[0] >= 0), (0, 0))
         for each in PANELS:
-            panel(each, python_code.explanation(reading), Head(kind, *chosen))
+            panel(each, python_code.explanation(reading), Head(kind, *chosen), toolbar.more, toolbar.are_old)
     with detail:
         head_detail.large(reading, shown, maps, heads, cuts)
         if cuts:

@@ -63,8 +63,9 @@ def _drawn(reader: "LineReader") -> Picture | None:
             ),
         )
         font = setting_menu(address.PICTURE_FONT, tr("Font"), {each: _font_name(each) for each in FONTS}, width=230)
-        size = address.PICTURE_SIZE.draw(st.slider, tr("Size"), 12, 19, width=120, help=tr("Pixels per em"))
-        noise = address.PICTURE_NOISE.draw(st.slider, tr("Noise"), 0, 30, width=120, help=tr("Per cent"))
+        with st.popover(tr("More")):
+            size = address.PICTURE_SIZE.draw(st.slider, tr("Size"), 12, 19, width=120, help=tr("Pixels per em"))
+            noise = address.PICTURE_NOISE.draw(st.slider, tr("Noise"), 0, 30, width=120, help=tr("Per cent"))
     if not text.strip():
         return None
     style = Style(font=font, size=size, noise=noise / 100)

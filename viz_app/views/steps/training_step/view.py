@@ -1,13 +1,11 @@
 """One step of training: the sentence and its translation as a training pair, in numbers."""
 
-import streamlit as st
-
 from core.analysis.declaration import FIRST
 from core.analysis.training_step.step_numbers import TrainingStep
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
-from viz_app.drawing.display_text import plain
-from viz_app.language import marked, tr, translated
+from viz_app.controls.widgets import show_answer
+from viz_app.language import marked, tr
 from viz_app.session.readings import Reading, reading_part
 from viz_app.session.state import refusals_shown, session_object
 from viz_app.session.step_place import TrainingPlace
@@ -47,9 +45,8 @@ def page(reading: Reading) -> None:
     view = step_named(views, place.step)
     place.write(view is views[0])
     title = tr("Step {step}: {weight}", step=found.step, weight=weight.place)
-    st.markdown(tr("**One step of training**: {weight}", weight=f"`{weight.place}`"), help=tr(HOW_TO_READ))
+    show_answer(found.answer(FIRST), tr(HOW_TO_READ))
     step_walk(views, tr("Steps of a training"), title, place, "training_walk")
-    st.caption(plain(translated(found.answer(FIRST))))
     text = tr(
         "gradient {gradient:.4g}, sum of the uses {total:.4g}, slope {slope:.4g}; log-probabilities differ by "
         "{gap:.1g}",

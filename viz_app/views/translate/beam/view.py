@@ -8,7 +8,7 @@ import streamlit as st
 from core.analysis.beam_tree import BeamNode, BeamTree
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import number_column, show_table
-from viz_app.controls.widgets import setting_segments, text_button, way_to
+from viz_app.controls.widgets import setting_segments, show_answer, text_button, way_to
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.language import marked, tr, tr_count, translated
 from viz_app.session import address, python_code, readings
@@ -145,14 +145,9 @@ def page(reading: readings.Reading) -> None:
         recorded = python_code.beam_search(reading.model, reading.search, reading.prefix, reading.constraints)
     tree: BeamTree = recorded.known
     selected = session_object(SelectedCandidate).find(reading, tree)
+    show_answer(tree.answer(), f"{tr(ABOUT_WORDS)}\n\n{tr(HOW_TO_READ)}")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         view = setting_segments(address.BEAM_VIEW, tr("View"), hide_label=True)
-        text = tr(
-            "**Beam search**: {candidates} candidates, {finished} finished",
-            candidates=sum(map(len, tree.steps)),
-            finished=len(tree.finished),
-        )
-        st.markdown(text, help=tr(ABOUT_WORDS if view == WORDS else HOW_TO_READ), width="content")
         if view != WORDS:
             cut_button(reading, tree, selected)
         way_to("heads", tr("See its attention"))

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.analysis.generation_rows import mask_predict_rows, rows_table, search_rows, speculative_rows
+from core.analysis.generation_rows import mask_predict_rows, passes_answer, rows_table, search_rows, speculative_rows
 from core.analysis.recorded_call import Call
 from core.analysis.weight_tables import lines_table
 from core.capture import Kind
@@ -14,7 +14,7 @@ from core.results import Explanation
 from viz_app.components.attention_map import attention_map
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import page_theme, setting_menu, setting_segments
+from viz_app.controls.widgets import page_theme, setting_menu, setting_segments, show_answer
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.theme import head_name
@@ -239,10 +239,13 @@ def page(reading: Reading) -> None:
     except ModelError as error:
         st.info(plain(str(error)))
         return
-    st.markdown(tr("**Generation**: one token after the other, or less sequentially"), help=tr(HOW_TO_READ))
+    above = st.container()
     with refusals_shown():
         parts = [part(compared, reading.search) for part in (one_by_one, speculative, mask_predict)]
     table = pd.DataFrame([each for part in parts for each in part])
+    with above:
+        passes = dict(zip(table["search"], table["passes of the decoder"].tolist(), strict=True))
+        show_answer(passes_answer(passes), tr(HOW_TO_READ))
     st.markdown(tr("**Side by side**"), help=tr(ABOUT_TIMES, runs=RUNS))
     show_table(table)
     downloads("generation", table=lambda: table)

@@ -7,10 +7,11 @@ from core.analysis.recorded_call import Call
 from core.analysis.tokens.token_table import token_table
 from core.analysis.tokens.words import readable
 from core.analysis.weight_tables import lines_table
+from core.analysis.word_scores.least_probable import least_probable_answer
 from viz_app.components.attention_lines import attention_lines, lines_payload
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import bar_column, number_column, show_table
-from viz_app.controls.widgets import page_theme
+from viz_app.controls.widgets import page_theme, show_answer
 from viz_app.drawing import ablation as words
 from viz_app.drawing.display_text import isolated
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
@@ -70,7 +71,7 @@ say how good it is.
 
 def translation(reading: readings.Reading) -> None:
     """Draw the target token by token, and the hypotheses."""
-    st.markdown(tr("**Translation, token by token**"), help=f"{tr(HOW_TO_READ)}\n\n{tr(ABOUT_WORDS)}")
+    show_answer(least_probable_answer(reading.explain()), f"{tr(HOW_TO_READ)}\n\n{tr(ABOUT_WORDS)}")
     if reading.index:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption(forced_target.origin_text(reading), width="content")

@@ -25,7 +25,7 @@ def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(
     monkeypatch.setattr(search_progress, "PROGRESS_DELAY", 0.0)  # as if the search took long, and found other words
     monkeypatch.setattr(ablation, "difference", lambda *texts: tuple([True] * len(words) for words in texts))
     healthy(app.run())
-    assert any("a change of" in text.value for text in app.markdown)
+    assert any(" drawn by lot, " in text.value for text in app.markdown)
     assert "stop_gated" not in [button.key for button in app.button]  # it is done: there is nothing left to stop
     # as a click on Stop leaves it while the switched translation is searched
     search = (model.digest, reading(app).search, tuple(sorted(switches.of(model).items())))

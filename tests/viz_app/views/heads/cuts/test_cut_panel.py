@@ -19,7 +19,7 @@ def test_the_address_holds_the_cuts_and_undo_removes_the_last(start: Start) -> N
     opened(app, "heads")
     state = state_of(app, Cuts)
     assert list(map(str, state.cuts)) == NAMES
-    assert any("a change of" in each.value for each in app.markdown)
+    assert any("With these cuts, " in each.value for each in app.markdown)
     healthy(app.button(key="cut-undo").click().run())
     assert list(map(str, state.cuts)) == NAMES[:1]
     healthy(app.button(key="cut-remove-0").click().run())

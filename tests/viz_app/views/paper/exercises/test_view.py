@@ -91,7 +91,7 @@ def part(app: AppTest, view: str) -> dict[str, float]:
     for kind in PARTS:
         switched = ",".join(str(head) for head in all_of_them if head.kind == kind)
         text = said(opened(comes_to(app, switched=switched), view))
-        losses[kind] = -float(re.findall(r"a change of \*\*([^*]*)\*\*", text)[0].replace("\u2212", "-"))
+        losses[kind] = -float(re.findall(r"left \\?\((.*?) nats", text)[0].replace("\u2212", "-"))
     return losses
 
 
