@@ -2,7 +2,7 @@
 
 import math
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +27,21 @@ def contents(folder: Path) -> dict[Path, bytes]:
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def parameters(model: Transformer) -> torch.Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def write_pairs(folder: Path, name: str, pairs: list[tuple[str, str]]) -> ParallelText:
+    """Write the sides of some pairs into the files `NAME.en` and `NAME.de`."""
+    source, target = zip(*pairs, strict=True)
+    return ParallelText([write_lines(folder / f"{name}.en", source)], [write_lines(folder / f"{name}.de", target)])
+
+
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory, parallel_text: list[tuple[str, str]]) -> Path:
     """Output of `prepare`: 16 of the shared sentences for training, 4 short ones for validation. Do not modify it.
@@ -34,16 +49,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, parallel_text: list[tuple
     The latter are the first word of each of the others: they are translated at every validation.
     """
     folder = tmp_path_factory.mktemp("prepared")
-    short = [tuple(sentence.split()[0] for sentence in pair) for pair in parallel_text[16:]]
-    for name, pairs in (("train", parallel_text[:16] * 3), ("valid", short)):
-        for side, sentences in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
-            (folder / f"{name}.{side}").write_text("".join(f"{sentence}\n" for sentence in sentences), encoding="utf-8")
-    data = folder / "data"
-    train, valid = (
-        ParallelText([folder / f"{name}.source"], [folder / f"{name}.target"]) for name in ("train", "valid")
-    )
-    prepare(data, Preparation(train, valid, vocab_size=400))
-    return data
+    short = [(source.split()[0], target.split()[0]) for source, target in parallel_text[16:]]
+    train, valid = write_pairs(folder, "train", parallel_text[:16] * 3), write_pairs(folder, "valid", short)
+    prepare(folder / "data", Preparation(train, valid, vocab_size=400))
+    return folder / "data"
 
 
 @contextmanager

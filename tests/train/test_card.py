@@ -9,6 +9,7 @@ from safetensors import safe_open
 
 from core.files.runlog import read_log
 from core.formats.checkpoint import load_checkpoint, save_checkpoint
+from tests.train.conftest import write_lines
 from train.__main__ import main
 from train.card import draw_curves, operations, record_scores, write_card
 from train.eval.line_scores import LineScore
@@ -62,12 +63,9 @@ def checkpoint(tmp_path: Path, tiny_checkpoint: Path) -> Path:
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    lines = [{"kind": "train", "step": step, "loss": 6.0 / step, "nll": 2.5 * step} for step in (1, 2, 3)] + [
-        {"kind": "valid", "step": 3, "nll": 2.0}
-    ]
-    path = tmp_path / "log.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path
+    lines = [{"kind": "train", "step": step, "loss": 6.0 / step, "nll": 2.5 * step} for step in (1, 2, 3)]
+    lines.append({"kind": "valid", "step": 3, "nll": 2.0})
+    return write_lines(tmp_path / "log.jsonl", map(json.dumps, lines))
 
 
 def test_recording_scores_changes_nothing_else(checkpoint: Path, tmp_path: Path) -> None:
@@ -116,10 +114,8 @@ def test_a_card_has_the_training_facts_and_scores(checkpoint: Path, log: Path, t
     assert "captions: CC BY 4.0" in card
     assert "## Limits\n\nNumbers." in card
     assert "| command | `python -m train fit tiny` |" in card
-    assert (
-        "| precision chosen by | bfloat16 0.25 s, float32 1.5 s, for the matrix products of 4,096 tokens a side |"
-        in card
-    )
+    times = "bfloat16 0.25 s, float32 1.5 s, for the matrix products of 4,096 tokens a side"
+    assert f"| precision chosen by | {times} |" in card
     assert "| mean of | step 20, step 40 |" in card
     assert "python -m train average RUN --last 2 -o tiny.safetensors" in card
     assert "(card.svg)" in card
@@ -127,9 +123,8 @@ def test_a_card_has_the_training_facts_and_scores(checkpoint: Path, log: Path, t
 
 
 def test_the_card_of_an_older_checkpoint_has_its_kinds_of_bleu(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    old = {
-        name: value for name, value in SCORE.facts().items() if not name.startswith(("paper_bleu", "lowercased_bleu"))
-    }
+    newer = ("paper_bleu", "lowercased_bleu")
+    old = {name: value for name, value in SCORE.facts().items() if not name.startswith(newer)}
     loaded = load_checkpoint(tiny_checkpoint)
     save_checkpoint(tmp_path / "old.safetensors", loaded.model, loaded.tokenizer, {"scores": [old]})
     write_card(tmp_path / "old.safetensors", tmp_path / "old.md")
@@ -198,24 +193,16 @@ def test_shipped_cards_name_license_languages_data_and_metrics(card: Path) -> No
 
 
 def test_a_card_has_the_commands_and_the_cost_of_every_part(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    first = {
-        "file": "a.safetensors",
-        "sha256": "0" * 64,
-        "steps": 100,
-        "hours": 1.5,
-        "command": "python -m train fit 1",
-    }
+    first = {"file": "a.safetensors", "sha256": "0" * 64, "steps": 100, "hours": 1.5}
+    first["command"] = "python -m train fit 1"
     facts = {**TRAINING, "command": "python -m train fit 2 --run runs/two --init a.safetensors", "init": first}
     loaded = load_checkpoint(tiny_checkpoint)
     save_checkpoint(tmp_path / "b.safetensors", loaded.model, loaded.tokenizer, {**facts, "stored_as": "float16"})
     write_card(tmp_path / "b.safetensors", tmp_path / "card.md")
     card = (tmp_path / "card.md").read_text(encoding="utf-8")
     commands = card.partition("```sh\n")[2].partition("\n```")[0].splitlines()
-    assert commands == [
-        first["command"],
-        facts["command"],
-        "python -m train average runs/two --last 2 --half -o b.safetensors",
-    ]
+    averaging = "python -m train average runs/two --last 2 --half -o b.safetensors"
+    assert commands == [first["command"], facts["command"], averaging]
     assert "| 1 | 100 | 1.5 |  |  |" in card
     assert "| 2 | 40 | 0.25 | CPU, 2 threads |  |" in card
     assert "| all | 140 | 1.75 |  |  |" in card
@@ -283,9 +270,8 @@ def test_odd_facts_are_refused_by_the_name_of_the_checkpoint(
 
 def test_other_commands_refuse_odd_facts_too(tmp_path: Path, tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]):
     model, path = load_checkpoint(tiny_checkpoint), tmp_path / "odd.safetensors"
-    save_checkpoint(
-        path, model.model, model.tokenizer, {"preset": "tiny", "steps": "many", "command": 1, "scores": [1]}
-    )
+    odd = {"preset": "tiny", "steps": "many", "command": 1, "scores": [1]}
+    save_checkpoint(path, model.model, model.tokenizer, odd)
     for arguments in (["presets", str(path)], ["average", str(path), "-o", str(tmp_path / "out.safetensors")]):
         assert main(arguments) == 1
         (message,) = capsys.readouterr().err.splitlines()
@@ -296,9 +282,8 @@ def test_other_commands_refuse_odd_facts_too(tmp_path: Path, tiny_checkpoint: Pa
 
 def test_texts_of_a_card_are_utf8(tmp_path: Path, tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "text.md").write_bytes(b"caf\xe9")
-    assert (
-        main(["card", str(tiny_checkpoint), "-o", str(tmp_path / "x.md"), "--limits", str(tmp_path / "text.md")]) == 1
-    )
+    options = ["-o", str(tmp_path / "x.md"), "--limits", str(tmp_path / "text.md")]
+    assert main(["card", str(tiny_checkpoint), *options]) == 1
     expected = "text.md is not UTF-8 text: byte 0xe9 in line 1; convert it to UTF-8"
     assert capsys.readouterr().err == f"python -m train card: {expected}\n"
 

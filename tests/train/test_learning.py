@@ -8,7 +8,7 @@ import torch
 
 from core.model.preset_configs import PRESETS
 from core.translator import Translator
-from train.data.parallel_text import ParallelText
+from tests.train.conftest import write_pairs
 from train.data.preparation import prepare
 from train.data.preparation_settings import Preparation
 from train.loop import fit
@@ -17,29 +17,14 @@ from train.recipe import recipe_for
 WORDS = ["ab", "cd", "ef", "gh", "ij", "kl"]
 
 
-def write(path: Path, lines: list[str]) -> Path:
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return path
-
-
 def test_learns_to_reverse(tmp_path: Path) -> None:
     draw = random.Random(1)
     sources = sorted({" ".join(draw.choices(WORDS, k=draw.randint(1, 3))) for _ in range(4000)})
     draw.shuffle(sources)
     targets = [" ".join(reversed(source.split())) for source in sources]
-    files = [
-        write(tmp_path / name, lines)
-        for name, lines in (
-            ("train.a", sources[40:]),
-            ("train.b", targets[40:]),
-            ("valid.a", sources[:40]),
-            ("valid.b", targets[:40]),
-        )
-    ]
-    prepare(
-        tmp_path / "data",
-        Preparation(ParallelText(files[:1], files[1:2]), ParallelText(files[2:3], files[3:]), vocab_size=290),
-    )
+    pairs = list(zip(sources, targets, strict=True))
+    train, valid = write_pairs(tmp_path, "train", pairs[40:]), write_pairs(tmp_path, "valid", pairs[:40])
+    prepare(tmp_path / "data", Preparation(train, valid, vocab_size=290))
     small = {"num_encoder_layers": 1, "num_decoder_layers": 1, "dropout": 0.0}
     config = replace(PRESETS["tiny"], vocab_size=290, **small)
     recipe = replace(

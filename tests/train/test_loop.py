@@ -20,7 +20,7 @@ from core.model.preset_configs import PRESETS
 from core.model.schedule import learning_rate
 from core.text.tokenizer import SentencePieceTokenizer
 from tests.full_disk import no_file_over
-from tests.train.conftest import Fit
+from tests.train.conftest import Fit, parameters
 from train.data.batches import Batches
 from train.data.token_shards import DataError
 from train.recipe import Recipe
@@ -32,10 +32,6 @@ from train.runs.training_state import Training
 def log_of(folder: Path, kind: str) -> list[dict[str, Any]]:
     lines = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     return [line for line in lines if line["kind"] == kind]
-
-
-def parameters(model: Transformer) -> torch.Tensor:
-    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
 class Logged(NamedTuple):

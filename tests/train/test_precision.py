@@ -16,7 +16,7 @@ from core.formats.checkpoint import load_checkpoint
 from core.formats.untrusted_parameters import meta_model
 from core.model import Transformer
 from core.model.preset_configs import PRESETS
-from tests.train.conftest import Fit
+from tests.train.conftest import Fit, parameters
 from train.data.prepared_corpus import Corpus
 from train.distributed import World
 from train.precision import (
@@ -34,10 +34,6 @@ from train.runs.run_folder import RunFolder
 
 CPU = torch.device("cpu")
 FASTER, SLOWER = ProductTimes(0.25, 1.0, 200), ProductTimes(50.0, 1.0, 200)  # of bfloat16
-
-
-def parameters(model: Transformer) -> torch.Tensor:
-    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
 @pytest.fixture

@@ -10,14 +10,9 @@ import torch
 from core.formats.checkpoint import load_checkpoint, save_checkpoint
 from core.model import Transformer
 from core.text.tokenizer import SentencePieceTokenizer
-from tests.train.conftest import Fit
-from train.data.parallel_text import ParallelText
+from tests.train.conftest import Fit, parameters, write_pairs
 from train.data.preparation import prepare
 from train.data.preparation_settings import Preparation
-
-
-def parameters(model: Transformer) -> torch.Tensor:
-    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
 @pytest.fixture
@@ -110,8 +105,6 @@ def test_another_vocabulary_keeps_the_embeddings_of_shared_pieces(
 def test_data_can_be_prepared_with_the_pieces_of_a_checkpoint(
     tmp_path: Path, trained: Path, parallel_text: list[tuple[str, str]]
 ) -> None:
-    for side, sentences in zip(("source", "target"), zip(*parallel_text, strict=True), strict=True):
-        (tmp_path / side).write_text("".join(f"{sentence}\n" for sentence in sentences), encoding="utf-8")
-    text = ParallelText([tmp_path / "source"], [tmp_path / "target"])
+    text = write_pairs(tmp_path, "text", parallel_text)
     prepare(tmp_path / "data", Preparation(text, text, vocab_size=9, tokenizer=trained))
     assert (tmp_path / "data" / "tokenizer.model").read_bytes() == load_checkpoint(trained).tokenizer.to_bytes()

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.train.conftest import write_lines
 from train.__main__ import main
 from train.data.closest_hypotheses import closest
 
@@ -48,7 +49,7 @@ def files(tmp_path: Path) -> list[str]:
         "b": ["Regen", "No", ""],
     }
     for name, lines in texts.items():
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        write_lines(tmp_path / name, lines)
     paths = {name: str(tmp_path / name) for name in (*texts, "out")}
     return ["closest", "--hypotheses", paths["a"], paths["b"], "--reference", paths["de"], "-o", paths["out"]]
 

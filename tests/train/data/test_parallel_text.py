@@ -9,6 +9,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
+from tests.train.conftest import write_lines
 from train.data.parallel_text import ParallelText, read_lines, read_pairs, read_parallel
 from train.data.token_shards import DataError
 
@@ -55,14 +56,9 @@ def test_unreadable_files_are_errors(tmp_path: Path) -> None:
             list(read_lines(path))
 
 
-def write(path: Path, lines: list[str]) -> Path:
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return path
-
-
 def test_files_are_read_one_after_the_other(tmp_path: Path) -> None:
     files = [
-        write(tmp_path / name, lines)
+        write_lines(tmp_path / name, lines)
         for name, lines in (("a.en", ["1", "2"]), ("b.en", ["3"]), ("a.de", ["eins", "zwei"]), ("b.de", ["drei"]))
     ]
     assert list(read_parallel(files[:2], files[2:])) == [("1", "eins"), ("2", "zwei"), ("3", "drei")]
@@ -72,20 +68,20 @@ def test_files_are_read_one_after_the_other(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("left", "right"), [(3, 5), (5, 3), (1, 2), (2, 1), (0, 1), (1, 0)])
 def test_sides_of_different_length_are_not_parallel(tmp_path: Path, left: int, right: int) -> None:
-    source, target = write(tmp_path / "a", ["x"] * left), write(tmp_path / "b", ["y"] * right)
+    source, target = write_lines(tmp_path / "a", ["x"] * left), write_lines(tmp_path / "b", ["y"] * right)
     with pytest.raises(DataError, match=f"are not parallel: {left} lines but {right}"):
         list(read_parallel([source], [target]))
 
 
 def test_tsv(tmp_path: Path) -> None:
-    path = write(tmp_path / "text.tsv", ["\t".join(pair) for pair in PAIRS])
+    path = write_lines(tmp_path / "text.tsv", ["\t".join(pair) for pair in PAIRS])
     assert list(read_pairs(path)) == PAIRS
     (tmp_path / "text.tsv.gz").write_bytes(gzip.compress(path.read_bytes()))
     assert list(read_pairs(tmp_path / "text.tsv.gz")) == PAIRS
-    named = write(tmp_path / "named.tsv", ["id\tde\ten", *(f"7\t{target}\t{source}" for source, target in PAIRS)])
+    named = write_lines(tmp_path / "named.tsv", ["id\tde\ten", *(f"7\t{target}\t{source}" for source, target in PAIRS)])
     assert list(read_pairs(named, ("en", "de"))) == PAIRS
     with pytest.raises(DataError, match="has 1 columns in line 2, expected at least 2 with tabs between them"):
-        list(read_pairs(write(tmp_path / "bad.tsv", ["a\tb", "c"])))
+        list(read_pairs(write_lines(tmp_path / "bad.tsv", ["a\tb", "c"])))
 
 
 def test_moses_zip(tmp_path: Path) -> None:
@@ -127,10 +123,11 @@ def test_files_of_both_sides_need_a_known_suffix_and_languages(tmp_path: Path) -
 
 
 def test_a_parallel_text_can_be_read_again(tmp_path: Path) -> None:
-    files = write(tmp_path / "a", ["1"]), write(tmp_path / "b", ["eins"]), write(tmp_path / "c.tsv", ["2\tzwei"])
-    text = ParallelText([files[0]], [files[1]], [files[2]])
+    contents = {"a": "1", "b": "eins", "c.tsv": "2\tzwei"}
+    files = [write_lines(tmp_path / name, [line]) for name, line in contents.items()]
+    text = ParallelText(*([file] for file in files))
     assert list(text) == list(text) == [("1", "eins"), ("2", "zwei")]
-    assert text.files == list(files)
+    assert text.files == files
 
 
 @pytest.mark.parametrize("ending", [".gz", ".xz", ".bz2"])

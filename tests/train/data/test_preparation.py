@@ -16,7 +16,7 @@ from core.formats.checkpoint import load_checkpoint
 from core.model.preset_configs import PRESETS
 from core.text.text_normalization import VERSION
 from core.text.tokenizer import SentencePieceTokenizer
-from tests.train.conftest import contents
+from tests.train.conftest import contents, write_pairs
 from train.__main__ import main
 from train.data.filters import Filters
 from train.data.parallel_text import ParallelText
@@ -29,12 +29,9 @@ Pairs = list[tuple[str, str]]
 Texts = tuple[ParallelText, ParallelText]
 
 
-def text(folder: Path, name: str, pairs: Pairs) -> ParallelText:
-    """Write pairs into two files."""
-    files = [folder / f"{name}.en", folder / f"{name}.de"]
-    for path, side in zip(files, zip(*pairs, strict=True), strict=True):
-        path.write_text("".join(f"{sentence}\n" for sentence in side), encoding="utf-8")
-    return ParallelText(files[:1], files[1:])
+def write_texts(folder: Path, pairs: Pairs) -> Texts:
+    """Write sixteen pairs for training, and the others for validation."""
+    return write_pairs(folder, "train", pairs[:16]), write_pairs(folder, "valid", pairs[16:])
 
 
 def prepared_from(folder: Path, texts: Texts, overwrite: bool = False, **changes: Any) -> dict[str, Any]:
@@ -44,8 +41,7 @@ def prepared_from(folder: Path, texts: Texts, overwrite: bool = False, **changes
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Texts:
-    folder = tmp_path_factory.mktemp("texts")
-    return text(folder, "train", parallel_text[:16]), text(folder, "valid", parallel_text[16:])
+    return write_texts(tmp_path_factory.mktemp("texts"), parallel_text)
 
 
 @pytest.fixture(scope="module")
@@ -68,29 +64,18 @@ def test_tokens_decode_to_the_text(tmp_path: Path, texts: Texts, parallel_text: 
     manifest = prepared_from(folder, texts)
     assert decoded(folder, "train") == parallel_text[:16]
     assert decoded(folder, "valid") == parallel_text[16:]
-    assert (folder / "valid.target.txt").read_text(encoding="utf-8").splitlines() == [
-        target for _, target in parallel_text[16:]
-    ]
+    valid = (folder / "valid.target.txt").read_text(encoding="utf-8").splitlines()
+    assert valid == [target for _, target in parallel_text[16:]]
     assert manifest == read_manifest(folder)
     shards = TokenShards(folder / "train")
     counts = {"source_tokens": len(shards.tokens[0]), "target_tokens": len(shards.tokens[1])}
     assert manifest["train"] == {"pairs": 16, **counts}
-    assert (manifest["vocab_size"], manifest["pairs_read"], manifest["dropped"], manifest["files"]) == (
-        400,
-        16,
-        {},
-        ["train.en", "train.de"],
-    )
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "checksums.json",
-        "manifest.json",
-        "settings.json",
-        "tokenizer.model",
-        "train",
-        "valid",
-        "valid.source.txt",
-        "valid.target.txt",
-    ]
+    facts = {"vocab_size": 400, "pairs_read": 16, "dropped": {}, "files": ["train.en", "train.de"]}
+    assert {name: manifest[name] for name in facts} == facts
+    assert {path.name for path in folder.iterdir()} == {
+        *(f"{name}.json" for name in ("checksums", "manifest", "settings")),
+        *("tokenizer.model", "train", "valid", "valid.source.txt", "valid.target.txt"),
+    }
 
 
 def test_training_reads_the_tokens_that_translation_reads(
@@ -100,7 +85,7 @@ def test_training_reads_the_tokens_that_translation_reads(
         (f"\ufeff {source}\u2028 ".replace(" a ", "  a\u00a0"), f"\t{target.replace(' ', ' ' * 3)}\r")
         for source, target in parallel_text
     ]
-    manifest = prepared_from(tmp_path / "data", (text(tmp_path, "t", strange[:16]), text(tmp_path, "v", strange[16:])))
+    manifest = prepared_from(tmp_path / "data", write_texts(tmp_path, strange))
     assert manifest["text_normalization"] == VERSION
     assert decoded(tmp_path / "data", "train") == parallel_text[:16]
     for name in ("valid.source.txt", "valid.target.txt", "tokenizer.model"):
@@ -146,13 +131,8 @@ def test_bpe_dropout_gives_each_pair_in_other_pieces(
 ) -> None:
     labels = tmp_path / "labels"
     labels.write_text("news\n" * 2 + "talk\n" * 14, encoding="utf-8")
-    manifest = prepared_from(
-        tmp_path / "data",
-        texts,
-        labels=labels,
-        repeat={"news": 2},
-        segmentation=Segmentation(bpe_dropout=0.3, segmentations=5),
-    )
+    options = {"repeat": {"news": 2}, "segmentation": Segmentation(bpe_dropout=0.3, segmentations=5)}
+    manifest = prepared_from(tmp_path / "data", texts, labels=labels, **options)
     assert sorted(decoded(tmp_path / "data", "train")) == sorted(parallel_text[:2] * 10 + parallel_text[2:16] * 5)
     assert (manifest["bpe_dropout"], manifest["segmentations"], manifest["train"]["pairs"]) == (0.3, 5, 90)
     shards = TokenShards(tmp_path / "data" / "train")
@@ -166,12 +146,10 @@ def test_bpe_dropout_gives_each_pair_in_other_pieces(
 
 
 def test_bpe_dropout_needs_merges(tmp_path: Path, texts: Texts) -> None:
-    characters = SentencePieceTokenizer.of_characters("abc ")
-    (tmp_path / "characters.model").write_bytes(characters.to_bytes())
+    characters = tmp_path / "characters.model"
+    characters.write_bytes(SentencePieceTokenizer.of_characters("abc ").to_bytes())
     with pytest.raises(ValueError, match="BPE-dropout needs a SentencePiece model of type bpe"):
-        prepared_from(
-            tmp_path / "data", texts, tokenizer=tmp_path / "characters.model", segmentation=Segmentation(0.1, 2)
-        )
+        prepared_from(tmp_path / "data", texts, tokenizer=characters, segmentation=Segmentation(0.1, 2))
 
 
 @pytest.mark.parametrize(
@@ -190,7 +168,7 @@ def test_segmentations_out_of_range(bpe_dropout: float, segmentations: int, mess
 def test_pairs_left_out_are_counted(tmp_path: Path, texts: Texts, parallel_text: Pairs) -> None:
     pairs = [*parallel_text[:16], ("", "leer"), parallel_text[0], ("same", "same")]
     filters = Filters(duplicates=True, identical=True)
-    manifest = prepared_from(tmp_path / "data", (text(tmp_path, "more", pairs), texts[1]), filters=filters)
+    manifest = prepared_from(tmp_path / "data", (write_pairs(tmp_path, "more", pairs), texts[1]), filters=filters)
     assert manifest["dropped"] == {"empty": 1, "duplicate": 1, "identical": 1}
     assert manifest["pairs_read"] == 19
     assert decoded(tmp_path / "data", "train") == parallel_text[:16]
@@ -211,13 +189,9 @@ def test_a_given_tokenizer_is_used(tmp_path: Path, texts: Texts, tokenizer: Sent
     manifest = prepared_from(tmp_path / "data", texts, vocab_size=7, tokenizer=tmp_path / "given.model")
     assert (tmp_path / "data" / "tokenizer.model").read_bytes() == tokenizer.to_bytes()
     assert (manifest["vocab_size"], manifest["tokenizer"]) == (400, "given.model")
+    nothing = ParallelText([tmp_path / "no.en"], [tmp_path / "no.de"])
     with pytest.raises(DataError, match="there is no tokenizer"):  # before the text is read
-        prepared_from(
-            tmp_path / "none",
-            (ParallelText([tmp_path / "no.en"], [tmp_path / "no.de"]), texts[1]),
-            vocab_size=7,
-            tokenizer=tmp_path / "none.model",
-        )
+        prepared_from(tmp_path / "none", (nothing, texts[1]), vocab_size=7, tokenizer=tmp_path / "none.model")
     (tmp_path / "text.model").write_text("no model", encoding="utf-8")
     with pytest.raises(ValueError, match="not a SentencePiece model"):
         prepared_from(tmp_path / "none", texts, vocab_size=7, tokenizer=tmp_path / "text.model")
@@ -243,7 +217,7 @@ def test_a_kill_at_any_write_leaves_a_finished_or_a_resumable_folder(
     segmentation = Segmentation(bpe_dropout=0.1, segmentations=3)
     monkeypatch.setattr(train.data.preparation, "CHUNK", 6)
     prepared_from(tmp_path / "whole", texts, segmentation=segmentation)
-    prepared_from(tmp_path / "old", (text(tmp_path, "old", parallel_text[4:12]), texts[1]))
+    prepared_from(tmp_path / "old", (write_pairs(tmp_path, "old", parallel_text[4:12]), texts[1]))
     replace = os.replace
     for number in itertools.count(1):
         folder, calls = tmp_path / f"killed-{number}", itertools.count(1)
@@ -294,19 +268,18 @@ def test_bad_text_is_refused_and_leaves_no_finished_folder(tmp_path: Path, texts
     cases: list[tuple[Any, str]] = [
         (ParallelText(good.source, [tmp_path / "none"]), "there is no file"),
         (ParallelText(good.source, valid.target), "not parallel: 16 lines but 4"),
-        (text(tmp_path, "empty", [("", "leer"), ("blank", " ")]), "no sentence pair of .* is left .*: 2 empty"),
+        (write_pairs(tmp_path, "empty", [("", "leer"), ("blank", " ")]), "no sentence pair of .* is left .*: 2 empty"),
         (ParallelText([nothing], [nothing]), "no sentence pair of .* is left to train on: they are empty"),
         (ParallelText(), "there is no training text: give --source and --target, --pairs, or --set"),
     ]
     for bad, message in cases:
         with pytest.raises(DataError, match=message):
             prepared_from(folder, (bad, valid))
-    with pytest.raises(
-        DataError, match="there is no validation text: give --valid-source and --valid-target, --valid-pairs, or --set"
-    ):
+    message = "there is no validation text: give --valid-source and --valid-target, --valid-pairs, or --set"
+    with pytest.raises(DataError, match=message):
         prepared_from(folder, (good, ParallelText()))
     with pytest.raises(DataError, match=r"there is no validation pair in .*: every pair has an empty side"):
-        prepared_from(folder, (good, text(tmp_path, "blank", [(" ", "")])))
+        prepared_from(folder, (good, write_pairs(tmp_path, "blank", [(" ", "")])))
     for vocab_size in (10, 30_000):
         with pytest.raises(ValueError, match=f"no vocabulary of {vocab_size} pieces can be learned from this text"):
             prepared_from(folder, (good, valid), vocab_size=vocab_size)
@@ -316,9 +289,8 @@ def test_bad_text_is_refused_and_leaves_no_finished_folder(tmp_path: Path, texts
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, texts: Texts) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(
-        DataError, match=r"file/data could not be written: .*Not a directory.*; free disk space, or give another folder"
-    ):
+    message = r"file/data could not be written: .*Not a directory.*; free disk space, or give another folder"
+    with pytest.raises(DataError, match=message):
         prepared_from(tmp_path / "file" / "data", texts)
 
 
@@ -345,11 +317,8 @@ def test_a_folder_of_other_settings_is_only_replaced_with_overwrite(
     (tmp_path / "labels").write_text("a\n" * 16, encoding="utf-8")
     paths = {name: tmp_path / changes[name] for name in ("tokenizer", "labels") if name in changes}
     asked = {"vocab_size": 400, **changes, **paths}
-    with pytest.raises(
-        DataError,
-        match=f"data holds text that was prepared with another {named}: give another folder, or --overwrite to "
-        f"replace it",
-    ):
+    advice = "give another folder, or --overwrite to replace it"
+    with pytest.raises(DataError, match=f"data holds text that was prepared with another {named}: {advice}"):
         prepared_from(folder, texts, **asked)
     assert contents(folder) == before
     prepared_from(folder, texts, **asked, overwrite=True)
@@ -364,13 +333,13 @@ def test_a_folder_of_other_text_is_only_replaced_with_overwrite(
     folder = shutil.copytree(finished, tmp_path / "data")
     if not with_settings:
         (folder / "settings.json").unlink()
-    other = text(tmp_path, "other", parallel_text[:12])
+    other = write_pairs(tmp_path, "other", parallel_text[:12])
     with pytest.raises(DataError, match=r"another files \(train\.en train\.de, not other\.en other\.de\)"):
         prepared_from(folder, (other, texts[1]))
     (tmp_path / "copy").mkdir()
-    same = text(tmp_path / "copy", "train", parallel_text[:16]), text(tmp_path / "copy", "valid", parallel_text[16:])
+    same = write_texts(tmp_path / "copy", parallel_text)
     prepared_from(folder, same)  # a copy of the same text
-    longer = text(tmp_path / "copy", "train", parallel_text[:17]), same[1]
+    longer = write_pairs(tmp_path / "copy", "train", parallel_text[:17]), same[1]
     with pytest.raises(DataError, match=r"another bytes \(\d+ \d+, not \d+ \d+\)"):
         prepared_from(folder, longer)
     assert prepared_from(folder, longer, overwrite=True)["pairs_read"] == 17
@@ -399,9 +368,8 @@ def test_command(tmp_path: Path, texts: Texts, parallel_text: Pairs, capsys: pyt
     table = tmp_path / "more.tsv"
     table.write_text("".join(f"{source}\t{target}\n" for source, target in parallel_text[:2]), encoding="utf-8")
     sides = [str(side[0]) for side in (texts[0].source, texts[0].target, texts[1].source, texts[1].target)]
-    flags = itertools.chain.from_iterable(
-        zip(("--source", "--target", "--valid-source", "--valid-target"), sides, strict=True)
-    )
+    names = ("--source", "--target", "--valid-source", "--valid-target")
+    flags = itertools.chain.from_iterable(zip(names, sides, strict=True))
     arguments = ["prepare", str(tmp_path / "data"), *flags, "--pairs", str(table), "--vocab-size", "400"]
     arguments.append("--no-duplicates")
     assert main(arguments) == 0

@@ -13,6 +13,7 @@ from core.model import Transformer
 from core.results import ScoredText, Translation
 from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
+from tests.train.conftest import write_lines, write_pairs
 from train.__main__ import main
 from train.data.token_shards import DataError
 from train.eval.translation_scores import TestSet, evaluate, perplexity
@@ -34,15 +35,8 @@ def parrot(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Parrot
     return Parrot(tiny_model, tokenizer)
 
 
-def write(path: Path, lines: list[str]) -> Path:
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return path
-
-
-def files(folder: Path, pairs: Pairs) -> tuple[Path, Path]:
-    return write(folder / "dev.en", [source for source, _ in pairs]), write(
-        folder / "dev.de", [target for _, target in pairs]
-    )
+def files(folder: Path, pairs: Pairs) -> list[Path]:
+    return write_pairs(folder, "dev", pairs).files
 
 
 def test_correct_translations_score_100(parrot: Parrot, parallel_text: Pairs) -> None:
@@ -128,11 +122,11 @@ def test_what_perplexity_counts_is_printed(parrot: Parrot, parallel_text: Pairs)
 
 
 def test_a_test_set_without_a_translation_for_every_sentence_is_refused(tmp_path: Path) -> None:
-    source = write(tmp_path / "dev.en", ["one", "two", "three"])
+    source = write_lines(tmp_path / "dev.en", ["one", "two", "three"])
     with pytest.raises(DataError, match="empty side in line 2"):
-        TestSet.read(source, write(tmp_path / "dev.de", ["eins", " ", "drei"]))
+        TestSet.read(source, write_lines(tmp_path / "dev.de", ["eins", " ", "drei"]))
     with pytest.raises(DataError, match="not parallel: 3 lines but 2"):
-        TestSet.read(source, write(tmp_path / "dev.de", ["eins", "zwei"]))
+        TestSet.read(source, write_lines(tmp_path / "dev.de", ["eins", "zwei"]))
 
 
 def test_a_test_set_has_the_name_of_its_source_file(tmp_path: Path, parallel_text: Pairs) -> None:
