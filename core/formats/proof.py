@@ -7,6 +7,7 @@ options of the description are tried until all do.
 """
 
 import inspect
+import math
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,13 +26,16 @@ from core.model import Transformer
 from core.model.config import Activation, TransformerConfig
 from core.trace import edit, later_tokens_visible, places, record
 
-Forward = Callable[[Tensor, Tensor], Any]  # ids [B, S] and [B, T] to logits
+Forward = Callable[..., Any]  # ids [B, S] and [B, T] to logits
 Description = Mapping[str, Any]
-# A way to call a forward: what True means in its masks ("torch", as in `torch.nn.Transformer`, "visible", "hidden", or
-# "" for none), their axes unless torch's, whether they are of 0 and 1, whether ids are [S, B] and results [T, B, V]
-Call = tuple[str, int, bool, bool]
+# A way to call a forward: what it does with targets (0: nothing; 1: it puts the start before them and leaves out the
+# last one; 2: it leaves out the last one), what True means in its masks ("torch", as in `torch.nn.Transformer`,
+# "visible", "hidden", "added" for numbers that are added to scores, or "" for none), their axes unless torch's, whether
+# they are of 0 and 1, whether ids are [S, B] and results [T, B, V]
+Call = tuple[int, str, int, bool, bool]
 Load = Callable[[Description], Checkpoint]
 SHAPE = 3, 7, 5  # B, S and T of the batch that is compared
+LONG = 2, 48, 40  # of another one, if the module takes so many tokens
 PADDING = 2  # tokens that a sentence with padding has at its end
 ROUNDING = 2.0**-20  # of a sub-layer in float32, relative
 OF_TARGET = re.compile(r"(?!mem)(.*(tgt|trg|target|dec|look|causal|future)|y)", re.IGNORECASE)
@@ -58,11 +62,15 @@ class UserModule:
     def __init__(self, module: nn.Module, like: Transformer, forward: Forward | None) -> None:
         self._module, self._like, self._batch = module, like, batch_of(like.config)
         self._forward, self._is_own = forward or module.forward, forward is None
-        named = list(inspect.signature(self._forward).parameters)[2:] if self._is_own else []
+        named = list(inspect.signature(self._forward).parameters) if self._is_own else []
         self._masks = [name for name in named if re.search("pad|mask|len", name.lower())]
+        sides = [name for name in named if name not in self._masks][:2]
+        self._sides = sorted(sides, key=lambda each: bool(OF_TARGET.match(each)))
         found: dict[Call, tuple[bool, bool, bool, bool]] = {}
         problems: list[Exception] = []
         for self._call in self._calls():  # noqa: B020
+            if self._call[0] and any(each[:2] == (True, True) for each in found.values()):
+                break  # it does nothing with targets
             try:
                 found[self._call] = self._properties()
             except Exception as error:  # of the code of others, called in a way that it may not be made for
@@ -83,7 +91,7 @@ class UserModule:
 
     @torch.no_grad()
     def agreement(self, model: Transformer) -> Agreement:
-        """Compare a model with the module on a batch without padding."""
+        """Compare a model with the module on batches without padding."""
         names = [name for name in places(model) if name.endswith(VALUES) and not name.split(".")[-2].isdecimal()]
         with edit(model, {} if self.is_causal else later_tokens_visible(model)), record(model, names) as ours:
             log_probs = model(*self._batch).float().log_softmax(-1)
@@ -98,6 +106,11 @@ class UserModule:
             if found := next((part for part, each in alike if float((each - value).abs().max()) <= margin), ""):
                 depth, last = number, found
         agrees = difference <= margin_of(theirs, model.config)
+        with suppress(Exception), edit(model, {} if self.is_causal else later_tokens_visible(model)):
+            theirs = self._log_probs(*(batch := batch_of(model.config, LONG)))  # it may not take so many
+            longer = float((model(*batch).float().log_softmax(-1) - theirs).abs().max())
+            if agrees and longer > margin_of(theirs, model.config):
+                return Agreement(False, depth, -longer, "", f"position {SHAPE[2]} on")
         return Agreement(agrees, depth, -difference, last, [*names, "logits"][depth])
 
     @torch.no_grad()
@@ -130,11 +143,15 @@ class UserModule:
         return seen
 
     def _run(self, source: Tensor, target: Tensor) -> Tensor:
-        config, is_first = self._like.config, self._call[-1]
+        config, (shift, *_, is_first) = self._like.config, self._call
         device = next((each.device for each in self._module.parameters()), target.device)
         source, target = source.to(device), target.to(device)
-        ids = (source.T, target.T) if is_first else (source, target)
-        tensors = list(_tensors_of(self._forward(*ids, **self._arguments(source, target))))
+        given = target if not shift else torch.cat((target[:, 2 - shift :], target[:, -1:]), 1)
+        ids = (source.T, given.T) if is_first else (source, given)
+        arguments = self._arguments(source, given)
+        if len(self._sides) == 2:
+            arguments, ids = {**arguments, **dict(zip(self._sides, ids, strict=True))}, ()
+        tensors = list(_tensors_of(self._forward(*ids, **arguments)))
         outputs = [each.transpose(0, 1) if is_first else each for each in tensors if each.dim() == 3]
         outputs = [each for each in outputs if each.size(-1) in (config.target_size, config.d_model)]
         if not outputs or outputs[0].shape[:2] != target.shape:
@@ -151,13 +168,15 @@ class UserModule:
     def _calls(self) -> Iterator[Call]:
         """Ways to call the forward, the more common ones first."""
         kinds = [(kind, *each) for each in product((4, 3, 2), (False, True)) for kind in ("visible", "hidden")]
+        kinds += [("added", axes, False) for axes in (4, 3, 2)]
         masks = [*[("torch", 0, False), *kinds] * bool(self._masks), ("", 0, False)]
-        for (kind, axes, numbers), is_first in product(masks, (False, True)[: 1 + self._is_own]):
-            yield kind, axes, numbers, is_first
+        for shift, (kind, axes, numbers), is_first in product((0, 1, 2), masks, (False, True)):
+            if self._is_own or not (shift or is_first):
+                yield shift, kind, axes, numbers, is_first
 
     def _arguments(self, source: Tensor, target: Tensor) -> dict[str, Tensor]:
         """Masks and lengths by the names of parameters."""
-        config, (masks, axes, numbers, _) = self._like.config, self._call
+        config, (_, masks, axes, numbers, _) = self._like.config, self._call
         found: dict[str, Tensor] = {}
         for name in self._masks if masks else ():
             ids = target if OF_TARGET.match(name) else source
@@ -173,6 +192,7 @@ class UserModule:
             else:
                 visible = real[:, None] & pairs if axes > 2 else pairs
             mask = (visible[:, None] if axes == 4 else visible) ^ (masks != "visible")
+            mask = torch.zeros(mask.shape).masked_fill(mask, -math.inf) if masks == "added" else mask
             found[name] = mask.float() if numbers else mask
         return found
 
@@ -196,14 +216,14 @@ class UserModule:
         return is_same(alone, whole[:1]), *depends, hides
 
 
-def batch_of(config: TransformerConfig) -> tuple[Tensor, Tensor]:
+def batch_of(config: TransformerConfig, shape: tuple[int, int, int] = SHAPE) -> tuple[Tensor, Tensor]:
     """Random ids of no special tokens, targets from the start on: [B, S] and [B, T]."""
     special, generator = {config.pad_id, config.bos_id, config.eos_id}, torch.Generator().manual_seed(0)
-    most = config.max_positions - PADDING if config.positions == "learned" else max(SHAPE)
+    most = config.max_positions - PADDING if config.positions == "learned" else max(shape)
     sides: list[Tensor] = []
-    for size, length in zip((config.vocab_size, config.target_size), SHAPE[1:], strict=True):
+    for size, length in zip((config.vocab_size, config.target_size), shape[1:], strict=True):
         ordinary = torch.tensor([each for each in range(size) if each not in special] or [size - 1])
-        sides.append(ordinary[torch.randint(len(ordinary), (SHAPE[0], min(length, most)), generator=generator)])
+        sides.append(ordinary[torch.randint(len(ordinary), (shape[0], min(length, most)), generator=generator)])
     sides[1][:, 0] = config.bos_id
     return sides[0], sides[1]
 
@@ -252,6 +272,8 @@ def proved(module: nn.Module, described: Description, load: Load, forward: Forwa
             f"predict. It is shown as it is; searches do not know later tokens",
             stacklevel=4,
         )
+    if not user.hides_padding:
+        warnings.warn(f"{name} attends to padding: it is shown as for a sentence alone, without padding", stacklevel=4)
     return checkpoint
 
 

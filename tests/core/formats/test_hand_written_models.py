@@ -172,3 +172,12 @@ def test_a_draft_needs_only_what_the_parameters_do_not_show(layout: str, tmp_pat
     path.write_text(json.dumps(drafted | filled | SPECIAL))
     assert "?" not in json.loads(path.read_text()).values()
     assert_same_logits(folder, reference)
+
+
+def test_a_draft_whose_names_collide_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"encoder.layers.0.attention.{name}.weight" for name in ("q", "query", "key", "value")]
+    torch.save(dict.fromkeys([*names, "embed.weight"], torch.eye(8)), tmp_path / "model.pt")
+    assert cli.main(["inspect", str(tmp_path / "model.pt"), "--draft", str(tmp_path / "config.json")]) == 1
+    message = capsys.readouterr().err
+    assert "its names are not recognised" in message
+    assert "would both be 'encoder.layers.0.self_attn.q_proj.weight': name each module once" in message

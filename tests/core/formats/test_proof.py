@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from core import CheckpointError, Translator
 from core.cli import commands as cli
@@ -15,7 +16,6 @@ from tests.core.formats.hand_written_models import ANNOTATED, HEADS, SIZES, SPEC
 from tests.core.formats.torch_models import Seq2Seq
 
 DESCRIBED: dict[str, Any] = {"model_type": "torch.nn.Transformer", "nhead": HEADS, **SPECIAL}
-HALVES = {"positions": "halves", "position_exponent": "i/(n-1)"}
 
 
 class Unmasked(Seq2Seq):
@@ -57,11 +57,35 @@ def test_a_wrong_description(
     assert str(error.value).endswith(f"{mended} they agree")
 
 
+FORWARDS: dict[str, Any] = {
+    "as torch": Seq2Seq.forward,
+    "targets first": lambda self, tgt, src: Seq2Seq.forward(self, src, tgt),
+    "puts the start before": lambda self, src, tgt: Seq2Seq.forward(self, src, F.pad(tgt[:, :-1], (1, 0), value=2)),
+    "leaves out the last": lambda self, src, tgt: (Seq2Seq.forward(self, src, tgt[:, :-1]), tgt[:, 1:]),
+}
+
+
+@pytest.mark.parametrize("way", FORWARDS)
+def test_ways_to_call_a_module_are_found_and_padding_is_said(way: str) -> None:
+    model = Seq2Seq(*SIZES)
+    model.forward = FORWARDS[way].__get__(model)
+    with pytest.warns(UserWarning, match=r"^Seq2Seq attends to padding: it is shown as for a sentence alone"):
+        imported = Translator.from_model(model, None, DESCRIBED).training["imported"]
+    assert (imported["padding"], imported["causal mask"]) == (False, True)
+    assert float(imported["compared"]) < 1e-4
+
+
 def test_padding_that_a_module_hides_is_compared() -> None:
-    for kind in (Seq2Seq, Masked):
-        imported = Translator.from_model(kind(*SIZES), None, DESCRIBED).training["imported"]
-        assert (imported["padding"], imported["causal mask"]) == (kind is Masked, True)
-        assert float(imported["compared"]) < 1e-4
+    assert Translator.from_model(Masked(*SIZES), None, DESCRIBED).training["imported"]["padding"]
+
+
+def test_what_differs_in_longer_sentences_is_refused() -> None:
+    class Window(Seq2Seq):
+        def forward(self, source: Tensor, target: Tensor) -> Tensor:
+            return super().forward(source[:, -20:], target)
+
+    with pytest.raises(CheckpointError, match=r"^Window computes something else .* from position 5 on\. "):
+        Translator.from_model(Window(*SIZES), None, DESCRIBED)
 
 
 def test_a_missing_mask_is_named_and_drawn(tmp_path: Path) -> None:
