@@ -74,7 +74,7 @@ class Alphabet:
             pieces = [UNKNOWN]
         # A vocabulary of words has characters in its words that are no words themselves.
         is_known = UNKNOWN not in pieces or character in self._of_pieces
-        is_known = is_known and (self._is_of_bytes or not any(piece in BYTES for piece in pieces))
+        is_known = is_known and (not any(piece in BYTES for piece in pieces) or self._is_of_bytes)
         return is_known or (character.isspace() and character != " ")
 
     @cached_property
