@@ -68,12 +68,7 @@ export function layoutFigure(data, width, open, measure) {
   const second = sides + Math.max(2 * across(decoder.drawn) + THUMB.kinds, least("decoder"));
   const left = Math.max(0, (width - first - second - BETWEEN) / 2);
   const right = left + first + BETWEEN;
-  return sideBySide(
-    pile("encoder", left, first, -1, BETWEEN),
-    pile("decoder", right, second, 1, -40),
-    width,
-    data,
-  );
+  return sideBySide(pile("encoder", left, first, -1, BETWEEN), pile("decoder", right, second, 1, -40), width, data);
 }
 
 /** @param {Column} encoder @param {Column} decoder @param {number} width @param {Figure1Data} data */

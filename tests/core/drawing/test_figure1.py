@@ -186,6 +186,13 @@ def test_every_layer_and_head_is_drawn_within_the_page(name: str, length: int) -
             assert len(memories) == config.num_decoder_layers
 
 
+def test_six_layers_fit_into_the_window_of_a_laptop() -> None:
+    """Of 1280 by 860 pixels, without the sidebar, the sentence above and the line below."""
+    config = replace(BASE, num_encoder_layers=6, num_decoder_layers=6)
+    [layout] = layouts(config, 12, {"encoder": [0], "decoder": [4]}, 949)
+    assert layout["height"] <= 860 - 181 - 32
+
+
 def test_norms_stand_where_the_model_has_them() -> None:
     """Above each sub-layer after an addition, or below it."""
     for config, order in ((MODELS["own"], ["attention", "norm", "feed", "norm"]), (MODELS["pre-norm"], None)):

@@ -152,7 +152,10 @@ function fill(panel, { tokens, words, problem, kept }, position, number, { send,
   const title = number < 0 ? tr("Token {number} of {count}", numbers) : tr("Word {number} of {count}", numbers);
   head.append(element("b", "", title), element("span", "", tr("Pick another word here; the rest is translated again")));
   if (words.length) {
-    const other = Object.assign(button("why"), { textContent: number < 0 ? tr("Words") : tr("Pieces"), onclick: change });
+    const other = Object.assign(button("why"), {
+      textContent: number < 0 ? tr("Words") : tr("Pieces"),
+      onclick: change,
+    });
     other.dataset.role = "pieces";
     head.append(control(other));
   }
