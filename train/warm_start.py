@@ -16,8 +16,6 @@ from train.snapshot_checksum import check_checksum
 
 # training facts of the checkpoint that the new run records
 RECORDED = ("preset", "command", "commit", "steps", "hours", "hardware", "date", "init", "averaged", "stored_as")
-
-
 # the joint embedding matrix, the only parameter of a trained model that depends on the vocabulary
 EMBEDDING = "embedding.tokens.weight"
 

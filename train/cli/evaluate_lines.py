@@ -41,8 +41,5 @@ def _evaluate_lines(options: argparse.Namespace) -> None:
     finish_evaluation(options, scores)
 
 
-COMMAND = (
-    "measure character error rate and exact lines of a model that reads pictures",
-    _add_arguments,
-    _evaluate_lines,
-)
+SUMMARY = "measure character error rate and exact lines of a model that reads pictures"
+COMMAND = (SUMMARY, _add_arguments, _evaluate_lines)

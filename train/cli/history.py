@@ -20,8 +20,5 @@ def _history(options: argparse.Namespace) -> None:
     print(f"{output}: {len(packed.steps)} snapshots of {steps} steps, {output.stat().st_size / 1e6:.1f} MB")
 
 
-COMMAND = (
-    "pack the snapshots of a run, rounded to 8 bits, into one file for the page Over training",
-    _add_arguments,
-    _history,
-)
+SUMMARY = "pack the snapshots of a run, rounded to 8 bits, into one file for the page Over training"
+COMMAND = (SUMMARY, _add_arguments, _history)

@@ -84,8 +84,5 @@ def _parts(options: argparse.Namespace) -> dict[str, Treebank]:
     return {"train": Treebank(options.trees), **{part: Treebank(paths) for part, paths in files.items()}}
 
 
-COMMAND = (
-    "turn Penn Treebank trees into a tokenizer and token shards, to train a parser",
-    _add_arguments,
-    _prepare_trees,
-)
+SUMMARY = "turn Penn Treebank trees into a tokenizer and token shards, to train a parser"
+COMMAND = (SUMMARY, _add_arguments, _prepare_trees)

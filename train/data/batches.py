@@ -186,12 +186,9 @@ class Prefetched:
     def _fill(self) -> None:
         try:
             for group in self._groups:
-                pinned = (
-                    replace(group, batches=[batch.pin() for batch in group.batches])
-                    if self._device.type == "cuda"
-                    else group
-                )
-                if not self._put(pinned):
+                if self._device.type == "cuda":
+                    group = replace(group, batches=[batch.pin() for batch in group.batches])
+                if not self._put(group):
                     return
         except BaseException as error:  # raised again by __next__
             self._put(error)

@@ -71,14 +71,8 @@ def prepare_lines(
         raise DataError(f"patches of {patch_size} pixels do not divide the {rendering.LINE_HEIGHT} of a line")
     tokenizer = SentencePieceTokenizer.of_characters(rendering.CHARACTERS)
     words = words_of(load_checkpoint(words_from).tokenizer)
-    settings = {
-        "words_from": words_from.name,
-        "words": len(words),
-        "lines": lines,
-        "held_out": held_out,
-        "patch_size": patch_size,
-        "seed": seed,
-    }
+    settings = {"words_from": words_from.name, "words": len(words), "lines": lines}
+    settings |= {"held_out": held_out, "patch_size": patch_size, "seed": seed}
     if (manifest := _same_data(folder, settings, overwrite)) is not None:
         return manifest
     counts: dict[str, list[int]] = {}

@@ -190,18 +190,13 @@ def _read_parquet(path: Path, languages: tuple[str, str]) -> Iterator[Pair]:
     try:
         with parquet.ParquetFile(path) as file:
             nested = "translation" in file.schema_arrow.names
-            names: list[str] = (
-                [field.name for field in file.schema_arrow.field("translation").type]
-                if nested
-                else file.schema_arrow.names
-            )
+            columns = file.schema_arrow.field("translation").type if nested else file.schema_arrow
+            names: list[str] = [field.name for field in columns]
             missing = [language for language in languages if language not in names]
             if missing:
                 raise DataError(f"{path} has no column {' and '.join(missing)}: its columns are {', '.join(names)}")
             for batch in file.iter_batches(columns=["translation"] if nested else list(languages)):
-                rows: Iterable[dict[str, Any]] = (
-                    batch.column("translation").to_pylist() if nested else batch.to_pylist()
-                )
+                rows: Iterable[dict[str, Any]] = (batch.column("translation") if nested else batch).to_pylist()
                 yield from ((row[languages[0]] or "", row[languages[1]] or "") for row in rows)
     except (ArrowException, OSError) as error:
         raise DataError(f"{path} cannot be read: {error}") from error

@@ -90,15 +90,8 @@ class Score:
 
     def facts(self) -> dict[str, object]:
         """Return the scores as checkpoints record them, with rounded numbers."""
-        digits = {
-            "bleu": 2,
-            "chrf": 2,
-            "paper_bleu": 2,
-            "lowercased_bleu": 2,
-            "perplexity": 3,
-            "seconds": 1,
-            "tokens_per_second": 0,
-        }
+        digits = dict.fromkeys(("bleu", "chrf", "paper_bleu", "lowercased_bleu"), 2)
+        digits |= {"perplexity": 3, "seconds": 1, "tokens_per_second": 0}
         known = {name: value for name, value in asdict(self).items() if value is not None}
         return {name: round(value, digits[name]) if name in digits else value for name, value in known.items()}
 
@@ -117,10 +110,15 @@ def evaluate(
         ValueError: as `Translator.translate_batch` and `Translator.score_batch`, before the search.
     """
     likelihood = perplexity(translator, test_set.pairs) if translator.config.autoregressive else None
+    sources, references = ([pair[side] for pair in test_set.pairs] for side in range(2))
     began = time.perf_counter()
-    hypotheses, num_tokens = _translate(translator, test_set, beam_size, length_penalty, iterations)
+    with sentence_bar(test_set.name, len(sources)) as show:
+        translations = translator.translate_batch(
+            sources, beam_size=beam_size, length_penalty=length_penalty, progress=show, iterations=iterations
+        )
+    hypotheses = [translation.text for translation in translations]
+    num_tokens = sum(len(translation.hypotheses[0].token_ids) for translation in translations)
     seconds = time.perf_counter() - began
-    references = [target for _, target in test_set.pairs]
     bleu, chrf = sacre_bleu(hypotheses, references, language), CHRF()
     paper, lowercased = paper_bleu(hypotheses, references, language), lowercased_bleu(hypotheses, references, language)
     score = Score(
@@ -143,19 +141,6 @@ def evaluate(
         iterations=None if translator.config.autoregressive else iterations,
     )
     return score, hypotheses
-
-
-def _translate(
-    translator: Translator, test_set: TestSet, beam_size: int, length_penalty: float, iterations: int
-) -> tuple[list[str], int]:
-    sources = [source for source, _ in test_set.pairs]
-    with sentence_bar(test_set.name, len(sources)) as show:
-        translations = translator.translate_batch(
-            sources, beam_size=beam_size, length_penalty=length_penalty, progress=show, iterations=iterations
-        )
-    return [translation.text for translation in translations], sum(
-        len(translation.hypotheses[0].token_ids) for translation in translations
-    )
 
 
 def perplexity(translator: Translator, pairs: Sequence[tuple[str, str]]) -> float:
