@@ -121,13 +121,14 @@ class Translator:
         """Take a copy of a model that is in memory, in evaluation mode; training the original changes nothing in it.
 
         Args:
-            model: a `core.Transformer`; an encoder-decoder of transformers whose files Headlight imports; or, with a
-                description, another module with an encoder and a decoder, such as one around `torch.nn.Transformer`.
-            tokenizer: of `core.text`, or the model's own of transformers. With a description: a list of pieces in the
+            model: a `core.Transformer`; an encoder-decoder of transformers whose files Headlight imports; or another
+                module with an encoder and a decoder, such as one around `torch.nn.Transformer`.
+            tokenizer: of `core.text`, or the model's own of transformers. Of another module: a list of pieces in the
                 order of their ids, a mapping of pieces to ids, a vocabulary with `get_itos()`, a
                 SentencePieceProcessor, or a folder or file with these as docs/formats.md names them; a pair of them for
                 source and target; None if the vocabulary is "numbers".
-            description: what docs/formats.md calls the config.json of such a model, as its path or its contents.
+            description: what docs/formats.md calls the config.json of such a model, as its path or its contents. What
+                one without `nhead` does not say is found by comparing.
             device: the best available one by default.
             precision: see `Translator`.
             forward: logits [B, T, V] of a described module for source and target ids [B, S] and [B, T], if its own

@@ -13,9 +13,10 @@ from core.formats.module_names import MAX_NAME, PARAMETERS, renamed_parameters
 from core.formats.pickle_sizes import ForeignCallError
 from core.formats.refused_formats import ARRAYS
 from core.formats.source_files import SourceFiles
-from core.formats.state_dicts import SUFFIXES, StateDict, open_state_dict, weights_file
+from core.formats.state_dicts import SUFFIXES, StateDict, open_only_state_dict, open_state_dict
 from core.formats.torch_transformer import FIRST, NAME, OF_TARGET, TABLE
 from core.formats.weights import Weights
+from core.text.piece_splitting import CHARACTERS, WORDS
 from core.text.text_files import split_lines
 
 UNKNOWN = "?"  # value of an option that has to be filled in
@@ -55,9 +56,8 @@ def draft(files: SourceFiles) -> dict[str, Any]:
     Raises:
         CheckpointError: there is not one such file, or it holds no encoder and decoder.
     """
-    name = weights_file(files)
-    with open_state_dict(files.path(name), name) as state:
-        weights = renamed_parameters(state.weights, {})
+    with open_only_state_dict(files) as state:
+        name, weights = state.weights.file_name, renamed_parameters(state.weights, {})
         names = {} if any(each.endswith(FIRST) for each in weights.shapes) else _names(weights)
         try:
             known = renamed_parameters(state.weights, names)
@@ -230,4 +230,6 @@ def _vocabularies(files: SourceFiles, notes: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {
         option: next((each for each in spellings if each in pieces), UNKNOWN) for option, spellings in SPELLINGS.items()
     }
-    return found if models else {**found, "split": UNKNOWN}
+    lengths = {len(piece) for piece in pieces if piece not in found.values()}
+    split = UNKNOWN if not pieces else CHARACTERS if lengths == {1} else WORDS
+    return found if models else {**found, "split": split}

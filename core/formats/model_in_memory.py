@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from core.files.strict_json import json_object, json_text
 from core.formats.checkpoint import Checkpoint, CheckpointError, check_vocabularies
+from core.formats.description_draft import UNKNOWN, draft
 from core.formats.importing import import_files
 from core.formats.proof import Forward, proved
 from core.formats.source_files import SourceFiles
@@ -48,19 +49,18 @@ def checkpoint_of_model(
     """
     if isinstance(model, Transformer):
         return _own(model, tokenizer)
-    if description is not None:
-        return _described(model, tokenizer, description, forward)
-    if hasattr(getattr(model, "config", None), "to_dict"):
+    if description is None and hasattr(getattr(model, "config", None), "to_dict"):
         return _of_transformers(model, tokenizer)
-    raise CheckpointError(
-        f"{type(model).__name__} is neither a core.Transformer nor a model of transformers: give its description, the "
-        f"config.json of docs/formats.md. After torch.save(model.state_dict(), FILE), `python -m core inspect FILE "
-        f"--draft config.json` writes one to fill in"
-    )
+    if description is None and tokenizer is None:
+        raise CheckpointError(
+            f"{type(model).__name__} is neither a core.Transformer nor a model of transformers: give its vocabulary, "
+            f"{VOCABULARIES}; or a description, the config.json of docs/formats.md"
+        )
+    return _described(model, tokenizer, description or {}, forward)
 
 
 def checked_files(files: SourceFiles, name: str) -> Checkpoint:
-    """The checkpoint of a described file, `proved` by the module that a function `MODULE:FUNCTION` returns.
+    """The checkpoint of a file, described or not, `proved` by the module that a function `MODULE:FUNCTION` returns.
 
     It is imported from the present folder, and its module gets the parameters of the file, or a `CheckpointError` says
     that there is no such function or that some are missing.
@@ -77,8 +77,7 @@ def checked_files(files: SourceFiles, name: str) -> Checkpoint:
         if missing := [each for each, bare in names.items() if bare not in state.weights.shapes]:
             raise CheckpointError(f"{state.weights.file_name} has no {missing[0]:.80}, a parameter of {name:.80}")
         module.load_state_dict({each: state.weights.get(bare) for each, bare in names.items()}, strict=False)
-    described = json_object(files.read(CONFIG)) if CONFIG in files.names else {}
-    return proved(module, described, lambda options: import_files(files.with_content(CONFIG, _json(options))))
+    return _proved(module, files, json_object(files.read(CONFIG)) if CONFIG in files.names else {}, None)
 
 
 def _own(model: Transformer, tokenizer: object) -> Checkpoint:
@@ -110,7 +109,7 @@ def _of_transformers(model: nn.Module, tokenizer: object) -> Checkpoint:
 def _described(
     model: nn.Module, tokenizer: object, description: Mapping[str, Any] | str | Path, forward: Forward | None
 ) -> Checkpoint:
-    """The checkpoint of a description, `proved`."""
+    """The checkpoint of a module of another project, see `_proved`."""
     given = json_object(Path(description).read_bytes()) if isinstance(description, str | Path) else description
     contents: dict[str, bytes] = {}
     paths: dict[str, Path] = {}
@@ -128,7 +127,19 @@ def _described(
     tables = {name: each for name, each in model.named_buffers() if each.dim() > 1 and TABLE.fullmatch(name)}
     tensors = _tensors(model, {**dict(model.named_parameters(remove_duplicate=False)), **tables})
     files = SourceFiles(_label(model), paths, contents, tensors)
-    return proved(model, given, lambda options: import_files(files.with_content(CONFIG, _json(options))), forward)
+    return _proved(model, files, given, forward)
+
+
+def _proved(module: nn.Module, files: SourceFiles, given: Mapping[str, Any], forward: Forward | None) -> Checkpoint:
+    """The checkpoint of a description, `proved`; what one without `nhead` does not say is found."""
+    is_whole = "nhead" in given
+    if not is_whole:
+        drafted = {option: value for option, value in draft(files).items() if value != UNKNOWN and option != "notes"}
+        missing = {"unknown": None} if drafted.get("split") and "unknown" not in drafted else {}
+        given = {"nhead": 1, **missing, **drafted, **given}
+    return proved(
+        module, given, lambda options: import_files(files.with_content(CONFIG, _json(options))), forward, is_whole
+    )
 
 
 def _vocabulary(tokenizer: object) -> tuple[str, bytes]:

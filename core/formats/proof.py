@@ -243,12 +243,15 @@ def _tensors_of(value: object) -> Iterator[Tensor]:
         yield from _tensors_of(each)
 
 
-def proved(module: nn.Module, described: Description, load: Load, forward: Forward | None = None) -> Checkpoint:
+def proved(
+    module: nn.Module, described: Description, load: Load, forward: Forward | None = None, is_whole: bool = True
+) -> Checkpoint:
     """The checkpoint of a description, which computes what the module does.
 
     Args:
         load: reads the module's parameters by a description.
         forward: in place of the module's own.
+        is_whole: nothing is to be added to the description; otherwise options that mend it are.
 
     Raises:
         CheckpointError: it computes something else, where the message names the first part that differs and the options
@@ -259,6 +262,8 @@ def proved(module: nn.Module, described: Description, load: Load, forward: Forwa
     given = user.agreement(checkpoint.model)
     if not given.agrees:
         mend = _mended(user, described, load, checkpoint)
+        if mend and not is_whole:
+            return proved(module, {**described, **mend}, load, forward)
         raise CheckpointError(
             f"{name} computes something else than its description: log-probabilities differ by "
             f"{-given.difference:.2g}, from {given.first}{f', after its {given.last:.80}' if given.last else ''}. "

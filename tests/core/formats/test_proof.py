@@ -15,6 +15,7 @@ from core.formats.checkpoint import save_checkpoint
 from tests.core.formats.hand_written_models import ANNOTATED, HEADS, SIZES, SPECIAL, Annotated, write_description
 from tests.core.formats.torch_models import Seq2Seq
 
+PIECES = ["<unk>", "<pad>", "<s>", "</s>", " ", *"abcdefghijklmnopqrstuvwxy"]
 DESCRIBED: dict[str, Any] = {"model_type": "torch.nn.Transformer", "nhead": HEADS, **SPECIAL}
 
 
@@ -109,6 +110,17 @@ def test_a_missing_mask_is_named_and_drawn(tmp_path: Path) -> None:
         assert translator.translate("7 9 8").hypotheses
 
 
+@pytest.mark.parametrize(
+    "shape", [{"layers": (2, 2)}, {"norm_first": True, "activation": "gelu", "concatenated": True}]
+)
+def test_no_description_is_needed(shape: dict[str, Any]) -> None:
+    model = Seq2Seq(*SIZES, **shape)
+    found = Translator.from_model(model, (PIECES, PIECES[: SIZES[1]]))
+    source, target = torch.randint(4, 26, (2, 2, 11))
+    torch.testing.assert_close(found.model(source, target), model(source, target), atol=1e-4, rtol=0)
+    assert found.tokenizer.encode("ab c") == [5, 6, 4, 7]
+
+
 def test_a_file_is_compared_with_its_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     write_description(tmp_path / "model", {"model_state_dict": Annotated().state_dict()}, ANNOTATED)
     lines = ["from tests.core.formats.hand_written_models import Annotated", "make = Annotated"]
@@ -119,6 +131,11 @@ def test_a_file_is_compared_with_its_code(tmp_path: Path, monkeypatch: pytest.Mo
     write_description(tmp_path / "model", Annotated().state_dict(), ANNOTATED | {"norm_first": False})
     assert cli.main(["convert", "model", "a.safetensors", "--check", "my_model:make"]) == 1
     assert '"norm_first": true they agree' in capsys.readouterr().err
+    write_description(tmp_path / "model", Annotated().state_dict(), {})
+    (tmp_path / "model" / "config.json").unlink()
+    (tmp_path / "model" / "source_vocab.txt").write_text("\n".join(PIECES))
+    (tmp_path / "model" / "target_vocab.txt").write_text("\n".join(PIECES[: SIZES[1]]))
+    assert cli.main(["inspect", "model", "--check", "my_model:make"]) == 0, "no description is needed"
     assert cli.main(["inspect", "model", "--check", "my_model:none"]) == 1
     assert "expected MODULE:FUNCTION that makes a model" in capsys.readouterr().err
 
