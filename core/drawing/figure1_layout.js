@@ -59,7 +59,7 @@ export function layoutFigure(data, width, open, measure) {
   };
   if (narrow) {
     const left = MARGIN + (width - MARGIN - 2 - most) / 2;
-    return oneColumn(pile("encoder", left, most, 1, 0), pile("decoder", left, most, 1, 0), width, data);
+    return together(pile("encoder", left, most, 1, 0), pile("decoder", left, most, 1, 0), width, setting);
   }
   const across = (/** @type {number} */ heads) => heads * (thumb + THUMB.gap) - THUMB.gap;
   const least = (/** @type {Stack} */ stack) =>
@@ -68,30 +68,27 @@ export function layoutFigure(data, width, open, measure) {
   const second = sides + Math.max(2 * across(decoder.drawn) + THUMB.kinds, least("decoder"));
   const left = Math.max(0, (width - first - second - BETWEEN) / 2);
   const right = left + first + BETWEEN;
-  return sideBySide(pile("encoder", left, first, -1, BETWEEN), pile("decoder", right, second, 1, -40), width, data);
+  return together(pile("encoder", left, first, -1, BETWEEN), pile("decoder", right, second, 1, -40), width, setting);
 }
 
-/** @param {Column} encoder @param {Column} decoder @param {number} width @param {Figure1Data} data */
-function sideBySide(encoder, decoder, width, data) {
+/**
+ * Both stacks, side by side or one below the other, with the line between them and the facts.
+ * @param {Column} encoder
+ * @param {Column} decoder
+ * @param {number} width
+ * @param {Setting} setting
+ */
+function together(encoder, decoder, width, { data, narrow }) {
   const facts = factItems(data, encoder.x);
-  const down = Math.max(-decoder.top, facts.length * FACT + 36 - encoder.top);
-  for (const each of [encoder, decoder]) shift(each, down);
-  return whole(width, [...memory(encoder, decoder, decoder.x - BETWEEN * 0.4, false), ...facts], encoder, decoder);
-}
-
-/** @param {Column} encoder @param {Column} decoder @param {number} width @param {Figure1Data} data */
-function oneColumn(encoder, decoder, width, data) {
-  const facts = factItems(data, encoder.x);
-  shift(encoder, facts.length * FACT + 36 - encoder.top);
-  shift(decoder, bottom(encoder.items) + 30 - decoder.top);
-  return whole(width, [...memory(encoder, decoder, encoder.x - 13, true), ...facts], encoder, decoder);
-}
-
-/** @param {number} width @param {Item[]} around @param {Column} encoder @param {Column} decoder */
-function whole(width, around, encoder, decoder) {
+  const below = facts.length * FACT + 36 - encoder.top;
+  const down = narrow ? below : Math.max(-decoder.top, below);
+  shift(encoder, down);
+  shift(decoder, narrow ? bottom(encoder.items) + 30 - decoder.top : down);
+  const bus = narrow ? encoder.x - 13 : decoder.x - BETWEEN * 0.4;
   const isFrame = (/** @type {Item} */ { type }) => type === "frame";
   const columns = [...encoder.items, ...decoder.items];
-  const items = [...columns.filter(isFrame), ...around, ...columns.filter((item) => !isFrame(item))];
+  const others = columns.filter((item) => !isFrame(item));
+  const items = [...columns.filter(isFrame), ...memory(encoder, decoder, bus, narrow), ...facts, ...others];
   return { width, height: bottom(items) + 6, items };
 }
 

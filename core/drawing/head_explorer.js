@@ -215,12 +215,8 @@ function selectWord(state, link, { ctrlKey = false, metaKey = false, shiftKey = 
 /** The colours of the weights, for a light or a dark page. @param {State} state */
 function readScale(state) {
   state.scale = pageScale(state.root);
-  paintWeights(
-    state.bar,
-    Float32Array.from({ length: 180 }, (_, pixel) => pixel / 179),
-    180,
-    state.scale,
-  );
+  const ramp = Float32Array.from({ length: 180 }, (_, pixel) => pixel / 179);
+  paintWeights(state.bar, ramp, ramp.length, state.scale);
 }
 
 /** @param {number} layer @param {number} head */

@@ -191,11 +191,8 @@ function addLines({ data, lines, every }, head, place) {
     cuts.some((cut) => AXES.every((axis) => !cut[axis] || (cut[axis][0] <= line[axis] && line[axis] < cut[axis][1])));
   const crossed = [...lines.query.values()].flat().filter((line) => line.head === head && isCut(line));
   if (crossed.length) {
-    const path = stroke(
-      { d: crossed.map((line) => curve(line, data.heads.length)).join(""), class: "cut" },
-      "var(--text)",
-    );
-    every.append(path);
+    const d = crossed.map((line) => curve(line, data.heads.length)).join("");
+    every.append(stroke({ d, class: "cut" }, "var(--text)"));
   }
   for (const [step, parts] of [...paths].sort(([one], [other]) => one - other))
     every.append(weightLine(parts.join(""), Math.exp(step / STEPS), head.color, head.dash));
@@ -233,12 +230,8 @@ function show(state, shown) {
   for (const entry of [...words.query, ...words.key]) entry.classList.remove("on", "off");
   for (const [axis, index] of shown) words[axis][index]?.classList.add("on");
   const ends = withLines(shown);
-  if (ends.length)
-    showSide(
-      state,
-      ends[0][0],
-      ends.map(([, index]) => index),
-    );
+  const indices = ends.map(([, index]) => index);
+  if (ends.length) showSide(state, ends[0][0], indices);
 }
 
 /**

@@ -75,7 +75,10 @@ function frame(state) {
   );
   node.append(words(state, "key"), words(state, "query"), cells(state, point), ...shares(state));
   if (data.predicted) {
-    state.predicted = data.predicted.map((spans, index) => predictedWord(state, spans ?? [], index));
+    // parts of the rows, reached by the pointer alone
+    state.predicted = data.predicted.map((spans, row) =>
+      react(state, element("div", "word"), "query", row, spans ?? []),
+    );
     const right = element("div", "sides right");
     right.setAttribute("aria-hidden", "true"); // the row's button says it too
     right.append(...state.predicted);
@@ -156,18 +159,6 @@ function word(state, axis, index, spans) {
   return node;
 }
 
-/**
- * The word that a row predicts: part of the row, reached by the pointer alone.
- * @param {MapState} state
- * @param {Span[]} spans
- * @param {number} index
- */
-function predictedWord(state, spans, index) {
-  const node = element("div", "word");
-  react(state, node, "query", index, spans);
-  return node;
-}
-
 /** @param {MapState} state @param {HTMLElement} node @param {Axis} axis @param {number} index @param {Span[]} spans */
 function react(state, node, axis, index, spans) {
   const text = element("span", "text");
@@ -176,6 +167,7 @@ function react(state, node, axis, index, spans) {
   node.onmouseenter = () => point(state, { [axis]: index }, true);
   node.onmouseleave = () => point(state, {}, true);
   node.onclick = (event) => selectAt(state, axis, index, event);
+  return node;
 }
 
 /**

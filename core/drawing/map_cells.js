@@ -53,14 +53,8 @@ export function cells(state, point) {
   box.tabIndex = 0;
   box.dataset.cell = "";
   box.setAttribute("role", "img");
-  box.setAttribute(
-    "aria-label",
-    tr("{head}, {rows} rows and {columns} columns; arrow keys read the cells", {
-      head: head.name,
-      rows: size.query,
-      columns: size.key,
-    }),
-  );
+  const about = { head: head.name, rows: size.query, columns: size.key };
+  box.setAttribute("aria-label", tr("{head}, {rows} rows and {columns} columns; arrow keys read the cells", about));
   tip.setAttribute("role", "status");
   paintWeights(picture, head.weights, size.key, data.scale, data.low);
   box.append(picture, element("div", "gaps"), ...blanks(state), ...edges(state), ...dimmed(state));
@@ -69,11 +63,8 @@ export function cells(state, point) {
     const { left, top, width, height } = picture.getBoundingClientRect();
     const at = (/** @type {number} */ length, /** @type {number} */ share) =>
       Math.min(length - 1, Math.max(0, Math.floor(length * share)));
-    point(
-      state,
-      { query: at(size.query, (event.clientY - top) / height), key: at(size.key, (event.clientX - left) / width) },
-      true,
-    );
+    const query = at(size.query, (event.clientY - top) / height);
+    point(state, { query, key: at(size.key, (event.clientX - left) / width) }, true);
   };
   box.onblur = () => point(state, {}, true);
   box.onpointerleave = (event) => event.pointerType === "touch" || point(state, {}, true); // what was tapped stays

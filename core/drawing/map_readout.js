@@ -44,14 +44,8 @@ function ofCell(state, query, key) {
 /** @param {MapState} state @param {number} query @returns {Content[]} */
 function ofRow(state, query) {
   const { data, parts } = state;
-  const lines = parts.key.flatMap((part) =>
-    largest(
-      state,
-      part,
-      (key) => [query, key],
-      (key) => data.key[key],
-    ),
-  );
+  const name = (/** @type {number} */ key) => data.key[key];
+  const lines = parts.key.flatMap((part) => largest(state, part, (key) => [query, key], name));
   return [
     filled(data.most ? tr("{query} query, by key") : tr("{query} attends to"), { query: rowName(state, query) }),
     ...(lines.length ? lines : [[tr("nothing")]]),

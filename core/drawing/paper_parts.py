@@ -56,9 +56,7 @@ def paper_code() -> dict[str, Any]:
 
     def source(part: PaperPart) -> dict[str, Any]:
         code = attrgetter(part.code)(paper)
-        if inspect.isclass(
-            code
-        ):  # not by `getsource`, which uses ast: in two threads at once Python 3.11 breaks it off
+        if inspect.isclass(code):  # `getsource` uses ast: in two threads at once Python 3.11 breaks it off
             found = inspect.getblock(file[file.index(f"class {part.code}(nn.Module):\n") :])
         else:
             found = inspect.getsourcelines(code)[0]

@@ -105,10 +105,8 @@ export function gradientPaths(gradient, tile, paths = new Map()) {
   const along = (/** @type {Point} */ [x, y]) => (x - start[0]) * right + (y - start[1]) * down + length / 2;
   for (const { from, to, color } of stripes) {
     if (!plainColor(color)[1]) continue;
-    const shape = cut(
-      cut(corners(tile), (at) => along(at) - from),
-      (at) => to - along(at),
-    );
+    const begun = cut(corners(tile), (at) => along(at) - from);
+    const shape = cut(begun, (at) => to - along(at));
     if (shape.length > 2) paths.set(color, (paths.get(color) ?? "") + polygon(shape));
   }
   return paths;

@@ -31,7 +31,7 @@ from core.export.piece_spellings import SPELLINGS, Spelling, common_pieces, spel
 from core.files.argument_types import path_of
 from core.files.budget import MAX_HEADS, MAX_UNPACKED, NUMBER
 from core.files.damaged_archives import DAMAGE
-from core.files.file_writing import reading, write_atomically
+from core.files.file_writing import reading, write_bytes
 from core.files.npz_arrays import check_characters, npz_arrays
 from core.results import Explanation
 from core.text.byte_pieces import MASK, UNKNOWN, PlacedPiece, decode_pieces, is_special
@@ -107,7 +107,9 @@ def explanation_of_arrays(arrays: Arrays) -> Explanation:
     source, predicted = common_pieces(source, of_source), common_pieces(target, of_target)
     fed = (PlacedPiece(start, "start"), *predicted[:-1])
     sides = {"source": source, "target": fed}
-    _check_number(arrays)
+    number, most = sum(arrays[name].size for name in KINDS if name in arrays), MAX_UNPACKED // NUMBER
+    if number > most:  # before they are copied to float32
+        raise ArrayError(f"there are {number} attention weights, at most {most} are read: give fewer layers or tokens")
     maps: dict[Kind, tuple[AttentionMap, ...]] = {}
     for name, (kind, queries, keys) in KINDS.items():
         if name in arrays:
@@ -131,7 +133,7 @@ def save_arrays(path: str | Path, arrays: Arrays) -> None:
     explanation_of_arrays(arrays)
     file = io.BytesIO()
     np.savez_compressed(file, allow_pickle=False, **arrays)
-    write_atomically(Path(path), lambda temporary: temporary.write_bytes(file.getvalue()))
+    write_bytes(Path(path), file.getvalue())
 
 
 def holds_arrays(path: str | Path) -> bool:
@@ -206,7 +208,6 @@ def _spellings(stored: NDArray[Any] | None, source: Sequence[str], target: Seque
 
 
 def _tokens(arrays: Arrays, name: str) -> list[str]:
-    """Check one side's tokens."""
     array = arrays.get(name)
     if array is None or array.ndim != 1 or array.dtype.kind != "U":
         given = "missing" if array is None else f"{array.dtype} {list(array.shape)}"
@@ -226,13 +227,6 @@ def _tokens(arrays: Arrays, name: str) -> list[str]:
         except UnicodeEncodeError as error:
             raise ArrayError(f"{name} has the token {token!r:.60}, with a lone surrogate") from error
     return tokens
-
-
-def _check_number(arrays: Arrays) -> None:
-    """Check the number of all weights, before they are copied to float32."""
-    number, most = sum(arrays[name].size for name in KINDS if name in arrays), MAX_UNPACKED // NUMBER
-    if number > most:
-        raise ArrayError(f"there are {number} attention weights, at most {most} are read: give fewer layers or tokens")
 
 
 def _weights(name: str, array: NDArray[Any], queries: int, keys: int) -> torch.Tensor:

@@ -12,7 +12,7 @@ from core.drawing.head_explorer import View
 from core.export.html_page import page
 from core.export.record import ExplanationRecord, WeightArrays, description, parse_description, weights_of
 from core.files.argument_types import path_of
-from core.files.file_writing import reading, write_atomically
+from core.files.file_writing import reading, write_bytes
 from core.files.npz_arrays import npz_arrays
 from core.files.strict_json import json_text
 from core.trace import KINDS, Head
@@ -28,8 +28,7 @@ def save_explanation(path: str | Path, record: ExplanationRecord) -> None:
         OSError: the file cannot be written.
     """
     path = Path(path)
-    content = as_bytes(record, path.suffix)
-    write_atomically(path, lambda temporary: temporary.write_bytes(content))
+    write_bytes(path, as_bytes(record, path.suffix))
 
 
 def as_bytes(record: ExplanationRecord, suffix: str, first: Head | None = None, view: View = "Lines") -> bytes:

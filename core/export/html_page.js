@@ -124,13 +124,8 @@ function tokens() {
   const section = element("section");
   const table = element("table");
   const header = ["", "token", "log-prob", "probability", "alternatives, with their probabilities"];
-  table.append(
-    tableRow(
-      "th",
-      header.map((text) => [text]),
-      [0, 2, 3],
-    ),
-  );
+  const titles = header.map((text) => [text]);
+  table.append(tableRow("th", titles, [0, 2, 3]));
   data.predicted.forEach(({ spans, logProb, others }, index) => {
     const probability = [Math.exp(logProb).toFixed(3), meter(Math.exp(logProb))];
     const listed = others.flatMap(([text, value], at) => [

@@ -83,7 +83,6 @@ def _is_number(value: object) -> bool:
 
 
 def _is_text(value: object) -> bool:
-    """Whether it is a text that can be encoded."""
     return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
 
 

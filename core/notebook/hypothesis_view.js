@@ -36,14 +36,8 @@ function render({ model, el }) {
       const inside = root.contains(/** @type {ShadowRoot} */ (root.getRootNode()).activeElement);
       const rows = hypotheses.map((hypothesis, index) => row(hypothesis, index, index === selected, choose));
       const table = element("table", "hypotheses");
-      table.append(
-        tableRow(
-          "th",
-          header.map((text) => [text]),
-          [0, 2, 3, 4],
-        ),
-        ...rows.map(({ line }) => line),
-      );
+      const titles = header.map((text) => [text]);
+      table.append(tableRow("th", titles, [0, 2, 3, 4]), ...rows.map(({ line }) => line));
       const buttons = rows.map(({ node }) => [node]);
       table.onkeydown = (event) => moveInRows(buttons, event);
       root.replaceChildren(sentence, table, ...tokens(hypotheses[selected]));

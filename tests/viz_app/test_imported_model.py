@@ -164,7 +164,7 @@ def test_a_parser_and_a_training_in_its_place_read_no_language_code(
     app.session_state["history"] = str(history_file)
     opened(app, "over_training")
     assert reading(app).translation.source == ">>deu<< The house."
-    found = state_of(app, MeasurementSlot).measurement
+    found = state_of(app, MeasurementSlot).measured
     assert found is not None
     assert found.search.text == "The house."
 

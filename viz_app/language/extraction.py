@@ -21,7 +21,6 @@ KEYWORDS: Mapping[str, tuple[int, ...] | None] = {
     "marked": None,
     "RefusedError": None,
     "ModelError": None,
-    "RunRecordError": None,
     "tr_count": (1, 2),
     "trCount": (1, 2),
     "Phrase": None,

@@ -50,12 +50,9 @@ def file_part(output: Output | None) -> str:
     """Return the part of a file name for an output; tokens are counted from 0."""
     if output is None:
         return ""
-    numbers = (
-        "-".join(map(str, output))
-        if len(output) <= 2 * MAX_NAMED
-        else f"{output[0]}-to-{output[-1]}-{len(output)}-tokens"
-    )
-    return f"-output{numbers}"
+    if len(output) > 2 * MAX_NAMED:
+        return f"-output{output[0]}-to-{output[-1]}-{len(output)}-tokens"
+    return f"-output{'-'.join(map(str, output))}"
 
 
 def _names(tokens: Sequence[str], output: Output) -> list[str]:

@@ -161,12 +161,8 @@ def restore_selection(about: Reading) -> None:
 def _output(about: Reading, method: str, numbers: Sequence[str]) -> Output | None:
     """Read the output of a gradient, tokens counted from 1; None if there is none, or not in this reading."""
     positions = sorted({int(number) - 1 for number in numbers if re.fullmatch("[1-9][0-9]{0,3}", number)})
-    is_possible = method == "gradient" and len(positions) == len(numbers)
-    return (
-        tuple(positions)
-        if positions and is_possible and positions[-1] < len(about.explain().predicted_tokens)
-        else None
-    )
+    is_possible = method == "gradient" and 0 < len(positions) == len(numbers)
+    return tuple(positions) if is_possible and positions[-1] < len(about.explain().predicted_tokens) else None
 
 
 def write_selection(kind: Kind, weights: MethodChoice, heads: Sequence[LayerHead]) -> None:

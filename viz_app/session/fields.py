@@ -242,9 +242,8 @@ class Field(Widget[T]):
 
 
 FIELDS: dict[str, Field[Any]] = {}
-_parts: ContextVar[tuple[str, ...]] = ContextVar(
-    "_parts", default=()
-)  # those that are being drawn, the outermost first
+# those that are being drawn, the outermost first
+_parts: ContextVar[tuple[str, ...]] = ContextVar("_parts", default=())
 
 
 @functools.cache

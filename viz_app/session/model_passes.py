@@ -66,15 +66,12 @@ def method_maps(
 def _computed_maps(
     model: Model, source: str, target: "str | tuple[int, ...]", method: "Method", output: "Output | None"
 ) -> "Maps":
-    from core.analysis.attribution.gradients import attention_gradients, gradient_maps
-    from core.analysis.attribution.methods import METHODS
+    from core.analysis.attribution.methods import attributed_maps
     from core.analysis.attribution.rollout import attention_rollout
 
     if model.explanation is not None and method == "rollout":
         return attention_rollout(model.explanation.maps)
-    if output is None:
-        return METHODS[method](model.translator, source, target)
-    return gradient_maps(attention_gradients(model.translator, source, target, output))
+    return attributed_maps(model.translator, source, target, method, output)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)

@@ -116,7 +116,6 @@ def _layers(config: Mapping[str, Any]) -> str:
 
 
 def _objects(value: object) -> list[dict[str, Any]]:
-    """Return the JSON objects of a list."""
     listed = cast("list[Any]", value) if isinstance(value, list) else []
     return [cast("dict[str, Any]", each) for each in listed if isinstance(each, dict)]
 

@@ -59,7 +59,6 @@ def _text(setting: Field[str]) -> str:
 
 
 def _token_ids(setting: Field[str], ids: str) -> tuple[int, ...]:
-    """Read token ids of the address."""
     if ids and not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})*", ids):
         raise RefusedError(
             "the address has {parameter}={value}, expected token ids such as 7.12.2: the model's own translation "
@@ -95,7 +94,6 @@ def restore_words(reading: readings.Reading) -> None:
 
 
 def _word(reading: readings.Reading, name: str) -> "WordSelection":
-    """Find a word by its name in the address."""
     parts = re.fullmatch(r"(source|target)\.([1-9][0-9]{0,3})", name)
     if parts is None:
         raise RefusedError(

@@ -46,9 +46,8 @@ def model_part(model: Model, name: str = "translator") -> str:
     """Load the model as `translator`, or by another name."""
     path = Path(model.path)
     opened = path.stem if path == shipped_checkpoint(path.stem) else shown_path(path)
-    precision = (
-        "" if model.translator.shared.precision == "exact" else f", precision={model.translator.shared.precision!r}"
-    )
+    mode = model.translator.shared.precision
+    precision = "" if mode == "exact" else f", precision={mode!r}"
     uploaded = "the folder of the files" if model.path == TOGETHER else "the file"
     comment = "" if path.is_absolute() else f"  # {uploaded} that you uploaded"
     if model.is_imported:

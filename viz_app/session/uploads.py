@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
-from viz_app.language import joined, tr
+from viz_app.language import joined, marked, tr
 from viz_app.session import environment
 from viz_app.session.model_opening import opened_model
 from viz_app.session.models import Model, ModelError
@@ -19,6 +19,10 @@ CHUNK_BYTES = 2**20
 MAX_FILES = 1000
 TOGETHER = "."  # path of a model in several files
 MAX_NAME_BYTES = 255  # as most file systems have it
+TOO_LARGE = marked("{name} is larger than {most} MB, the most that can be uploaded.")
+TOO_LARGE_TOGETHER = marked(
+    "{name}, with the files before it, is larger than {most} MB, the most that can be uploaded."
+)
 
 NamedFile = tuple[str, BinaryIO]
 
@@ -97,7 +101,8 @@ def copies(files: Sequence[NamedFile], folder: Path) -> list[Path]:
                 while chunk := file.read(CHUNK_BYTES):
                     size += len(chunk)
                     if size > MAX_UPLOAD_BYTES:
-                        raise ModelError(_too_large(path.name, len(files)))
+                        reason = TOO_LARGE if len(files) == 1 else TOO_LARGE_TOGETHER
+                        raise ModelError(reason, name=path.name, most=MAX_UPLOAD_BYTES // 2**20)
                     copy.write(chunk)
         except OSError as error:
             raise ModelError(
@@ -109,18 +114,6 @@ def copies(files: Sequence[NamedFile], folder: Path) -> list[Path]:
             ) from error
         paths.append(path)
     return paths
-
-
-def _too_large(name: str, count: int) -> str:
-    """Say that a file, or several together, are too large."""
-    most = MAX_UPLOAD_BYTES // 2**20
-    if count == 1:
-        return tr("{name} is larger than {most} MB, the most that can be uploaded.", name=name, most=most)
-    return tr(
-        "{name}, with the files before it, is larger than {most} MB, the most that can be uploaded.",
-        name=name,
-        most=most,
-    )
 
 
 def _file_name(name: str) -> str:

@@ -32,10 +32,8 @@ from core.text.phrases import Number, Phrase, marked
 from core.trace import Head
 from core.translator import Translator
 
-TOLERANCE = (
-    0.05  # gap up to which completeness holds, as a share of F(1) - F(0): Sundararajan et al. 2017, section 5 ...
-)
-TOLERANCE_NATS = 0.05  # ... or in nats
+# gap up to which completeness holds, as a share of F(1) - F(0): Sundararajan et al. 2017, section 5; or in nats
+TOLERANCE, TOLERANCE_NATS = 0.05, 0.05
 METHODS_HELP = f"methods, from {', '.join(METHODS)} (default: all that apply)"
 SIDES = {"source": marked("SOURCE"), "prefix": marked("PREFIX")}
 

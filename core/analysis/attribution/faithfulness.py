@@ -182,7 +182,6 @@ class Ranking(PicturedResult):
 
 
 def _listed(methods: Sequence[str]) -> str:
-    """Names of methods."""
     *names, last = [Phrase(METHOD_NAMES[method]) for method in methods]
     return Phrase(marked("{names} and {last}"), names=listed(names), last=last) if names else last
 

@@ -52,10 +52,8 @@ def attention_gradients(
     with torch.inference_mode(False), torch.enable_grad():
         with translator.inspect() as model, record(model, places(model, "*_attention.weights")) as live:
             logits = model(translator.batch([source_ids]), translator.batch([fed]))[0]
-        # [T]
-        log_probs = (
-            logits.float().log_softmax(-1).gather(1, torch.tensor(predicted, device=logits.device)[:, None]).squeeze(1)
-        )
+        ids = torch.tensor(predicted, device=logits.device)[:, None]
+        log_probs = logits.float().log_softmax(-1).gather(1, ids).squeeze(1)  # [T]
         of_weights = torch.autograd.grad(log_probs[explained].sum(), list(live.values()))
     if not all(gradient.isfinite().all() for gradient in of_weights):
         raise NonFiniteError("in the gradients of this target")

@@ -86,13 +86,12 @@ class CorpusPass:
         self._promotion = _PromotionTally()
         self._targets: dict[int, tuple[int, ...]] = {}
         model = translator.model
+        heads = {place: module.num_heads for place, module in attention_layers(model).items()}
         self._heads = {
-            place: (LargestValues((module.num_heads, len(PLACES)), EXAMPLES, 3), Distribution(module.num_heads))
-            for place, module in attention_layers(model).items()
+            place: (LargestValues((count, len(PLACES)), EXAMPLES, 3), Distribution(count))
+            for place, count in heads.items()
         }
-        self._distributions = DistributionPass(
-            {place: module.num_heads for place, module in attention_layers(model).items()}, len(self.lines)
-        )
+        self._distributions = DistributionPass(heads, len(self.lines))
         self._neurons = {
             place: (LargestValues((module.inner.out_features,), EXAMPLES, 2), Distribution(module.inner.out_features))
             for place, module in feed_forward_networks(model).items()
@@ -136,7 +135,6 @@ class CorpusPass:
 
     @torch.inference_mode()
     def _add(self, numbers: Sequence[int], pairs: Sequence[Pair]) -> None:
-        """Count the sentences of a batch."""
         recorded = record_batch(self._translator, pairs)
         for maps in recorded.maps:
             self._scorer.add(maps)

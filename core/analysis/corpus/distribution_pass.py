@@ -173,10 +173,8 @@ class DistributionPass:
         """The distributions of the sentences read so far; `place_of` has the number of each in the index."""
         strengths, queries, keys = (self._sampled(part) for part in range(3))
         tokens = [self._top_tokens(place, distributions.least_occurrences(num_sentences)) for place in self._heads]
-        shares = [
-            self._distances[kind, layer] / max(self._rows[kind], 1) for kind, layer in self._heads
-        ]  # [2, H, distances]
-        both = torch.cat(shares, 1).float().numpy()
+        shares = [self._distances[place] / max(self._rows[place[0]], 1) for place in self._heads]
+        both = torch.cat(shares, 1).float().numpy()  # [2, N, distances]
         return distributions.DistributionTable(
             sentences=place_of[self.sampled].numpy().astype(np.uint16),
             strengths=distributions.rounded(strengths.astype(np.float32)),

@@ -103,9 +103,7 @@ def head_points(
 def points_table(points: Sequence[Point]) -> dict[str, list[Any]]:
     """Return a row for each head, counted from 0."""
     return {
-        "kind": [head.kind for head, _, _ in points],
-        "layer": [head.layer for head, _, _ in points],
-        "head": [head.head for head, _, _ in points],
+        **{name: [getattr(head, name) for head, _, _ in points] for name in Head._fields},
         "x": [across for _, across, _ in points],
         "y": [up for _, _, up in points],
     }

@@ -38,7 +38,7 @@ from core.analysis.heads.scorecards import ScoreCard
 from core.files.argument_types import path_of
 from core.files.budget import MAX_INDEX_BYTES, MAX_INDEX_TOKENS
 from core.files.damaged_archives import DAMAGE
-from core.files.file_writing import reading, write_atomically
+from core.files.file_writing import reading, write_bytes
 from core.files.npz_arrays import npz_arrays
 from core.files.strict_json import json_object, json_text
 from core.trace import KINDS, STACKS, Head, Stack
@@ -69,8 +69,7 @@ def save_index(path: str | Path, index: CorpusIndex) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    content = index_bytes(index)
-    write_atomically(Path(path), lambda temporary: temporary.write_bytes(content))
+    write_bytes(Path(path), index_bytes(index))
 
 
 def index_bytes(index: CorpusIndex) -> bytes:

@@ -44,16 +44,11 @@ def record_batch(translator: Translator, pairs: Sequence[Pair]) -> RecordedBatch
     """
     with translator.inspect() as model:
         memories = {key: attention_place(*key, "memory") for key in attention_layers(model)}
-        activations = {key: hidden_place(*key) for key in feed_forward_networks(model)}
+        activations = {key: "{}.{}.feed_forward.hidden".format(*key) for key in feed_forward_networks(model)}
         with record(model, [*memories.values(), *activations.values()]) as recorded:
             maps = batch_maps(translator, pairs)
         values = key_outputs(model, {key: recorded[place] for key, place in memories.items()})
     return RecordedBatch(maps, values, {key: recorded[place] for key, place in activations.items()})
-
-
-def hidden_place(stack: Stack, layer: int) -> str:
-    """Name of the activations of a feed-forward network, see `core.trace`."""
-    return f"{stack}.{layer}.feed_forward.hidden"
 
 
 def feed_forward_networks(model: Transformer) -> dict[tuple[Stack, int], FeedForward]:

@@ -108,9 +108,8 @@ def head_examples(translator: Translator, head: Head, examples: Sequence[HeadExa
     def shown(example: HeadExample) -> ShownExample:
         source, fed, predicted = sides(translator, example.sentence)
         query, key = example.query, example.key
-        queries, keys = {"encoder_self": (source, source), "decoder_self": (fed, fed), "cross": (predicted, source)}[
-            head.kind
-        ]
+        axes = {"encoder_self": (source, source), "decoder_self": (fed, fed), "cross": (predicted, source)}
+        queries, keys = axes[head.kind]
         return ShownExample(
             texts=[_marked(source, key=key, axis="key"), _marked(predicted, query=query, axis="query")]
             if head.kind == "cross"

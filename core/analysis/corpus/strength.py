@@ -35,17 +35,9 @@ def place_masks(rows: MeasuredRows, promoting: dict[str, Tensor] | None = None) 
         "elsewhere": rows.visible & ~torch.stack([rows.places[name] for name in USUAL]).any(0),
         **{name: place & rows.visible for name, place in rows.places.items()},
     }
-    if not promoting:
-        nowhere = torch.zeros_like(rows.visible)
-        return torch.stack([places.get(name, nowhere) for name in PLACES])[:, None]
-    heads = rows.weights.size(0)
-    masks = torch.zeros(len(PLACES), heads, *rows.visible.shape, dtype=torch.bool)
-    for number, name in enumerate(PLACES):
-        if name in promoting:
-            masks[number] = promoting[name][:, rows.rows]
-        elif name in places:
-            masks[number] = places[name]
-    return masks
+    places |= {name: keys[:, rows.rows] for name, keys in (promoting or {}).items()}
+    nowhere, heads = torch.zeros_like(rows.visible), rows.weights.size(0) if promoting else 1
+    return torch.stack([places.get(name, nowhere).expand(heads, *nowhere.shape) for name in PLACES])
 
 
 def strongest(strengths: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:

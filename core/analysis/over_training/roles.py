@@ -65,9 +65,7 @@ class Developments(PicturedResult):
         """A row for each head and snapshot; layers and heads are counted from 0."""
         rows = [(each, number) for each in self.heads for number in range(len(self.steps))]
         return {
-            "kind": [each.head.kind for each, _ in rows],
-            "layer": [each.head.layer for each, _ in rows],
-            "head": [each.head.head for each, _ in rows],
+            **{name: [getattr(each.head, name) for each, _ in rows] for name in Head._fields},
             "step": [self.steps[number] for _, number in rows],
             "value": [each.values[number] for each, number in rows],
             "role": [each.roles[number] for each, number in rows],

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from core.analysis.agreement import require_agreement
+from core.analysis.attribution.read_stream import exact
 from core.analysis.heads.head import attention_layers
 from core.analysis.pictures import Bars, Series
 from core.analysis.relative_scores import relative_scores
@@ -101,12 +102,8 @@ class ScoreProducts:
 
         The products sum to the score.
         """
-        rows: list[tuple[float | None, ...]] = [
-            (dimension, *numbers)
-            for dimension, numbers in enumerate(
-                zip(self.query.tolist(), self.key.tolist(), self.products.tolist(), strict=True)
-            )
-        ]
+        numbers = (each.tolist() for each in (self.query, self.key, self.products))
+        rows: list[tuple[float | None, ...]] = list(zip(range(len(self.query)), *numbers, strict=True))
         if self.relative is not None:
             rows.append((None, None, None, self.relative))
         names = ("dimension", "query", "key", "product")
@@ -144,8 +141,3 @@ def score_products(
         float(weights[query, key]),
         None if relative is None else float(relative[head.head, query, key]),
     )
-
-
-def exact(values: Tensor) -> Tensor:
-    """A copy in float64, on the CPU as MPS lacks it."""
-    return values.detach().cpu().double()

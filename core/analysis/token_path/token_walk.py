@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from core.analysis.agreement import require_agreement
 from core.analysis.attribution.forward_trace import added_bias
+from core.analysis.attribution.read_stream import exact
 from core.analysis.linear_norm import norm_bias
 from core.analysis.relative_scores import relative_scores
 from core.analysis.token_path import steps
-from core.analysis.token_path.score_products import exact
 from core.capture import attention_path
 from core.model import FeedForward, MultiHeadAttention, Norm, Transformer
 from core.trace import SUBLAYERS, Kind, Stack, places, record
@@ -164,8 +164,9 @@ class _Walk:
         own: Kind = "encoder_self" if self.stack == "encoder" else "decoder_self"
         kinds: dict[str, Kind] = {"self_attention": own, "cross_attention": "cross"}
         norm_first = self.model.config.norm == "pre"
+        layer = self.model.get_submodule(f"{self.stack}.layers.{self.layer}")
         for name in SUBLAYERS[self.stack]:
-            sublayer, norm = (self._module(f"{name}{suffix}") for suffix in ("", "_norm"))
+            sublayer, norm = layer.get_submodule(name), layer.get_submodule(f"{name}_norm")
             assert isinstance(norm, Norm)
             part, carried, after = kinds.get(name, name), state, self._place(name, "norm_output")
             if norm_first:
@@ -182,18 +183,9 @@ class _Walk:
                 state = self._norm(f"{part}_norm", norm, after, state)
         return state
 
-    def _values_of(self, sublayer: str) -> dict[str, Tensor]:
-        """The model's own values of a sub-layer."""
-        prefix = self._place(sublayer, "")
-        return {place.removeprefix(prefix): value for place, value in self.own.items() if place.startswith(prefix)}
-
-    def _module(self, name: str) -> nn.Module:
-        """A module of the layer."""
-        return self.model.get_submodule(f"{self.stack}.layers.{self.layer}.{name}")
-
     def _attention(self, part: Kind, name: str, attention: MultiHeadAttention, x: Tensor) -> Tensor:
-        """The output of an attention sub-layer."""
-        at, own = self.position, self._values_of(name)
+        at, prefix = self.position, self._place(name, "")
+        own = {place.removeprefix(prefix): value for place, value in self.own.items() if place.startswith(prefix)}
         memory = own["memory"]
 
         def projected(layer: nn.Linear, inputs: Tensor) -> Tensor:
@@ -251,7 +243,6 @@ class _Walk:
         return output
 
     def _feed_forward(self, network: FeedForward, x: Tensor) -> Tensor:
-        """The output of the feed-forward network."""
         inner, multiplier = _linear(network.inner, x), None
         hidden = network.activation(inner)
         if network.multiplier is not None:

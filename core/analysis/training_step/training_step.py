@@ -114,7 +114,8 @@ class _Step:
     def run(self, own: Sequence[float]) -> TrainingStep:
         """Take the step; `own` are the log-probabilities of the labels by the model itself."""
         options, length = self.options, len(self.ids.fed)
-        name, index = weight_gradient.parse_weight(options.weight or self._output_matrix(), self.model)
+        matrix = next(name for name, each in self.model.named_parameters() if each is self.model.unembedding)
+        name, index = weight_gradient.parse_weight(options.weight or matrix, self.model)
         parameters = weight_gradient.trained_parameters(self.model.requires_grad_(True))
         with record_calls(weight_gradient.layer_of(self.model, name)) as calls:
             states, logits = self._pass()
@@ -162,10 +163,6 @@ class _Step:
             gap=gap,
             part=options.part,
         )
-
-    def _output_matrix(self) -> str:
-        """Name of the output matrix."""
-        return next(name for name, each in self.model.named_parameters() if each is self.model.unembedding)
 
     def _pass(self) -> tuple[Tensor, Tensor]:
         """Decoder states [1, T, D] and logits [1, T, V], teacher-forced."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-TRANSLATED = {"tr", "tr_count", "tr_lower", "marked", "RefusedError", "ModelError", "RunRecordError"}
+TRANSLATED = {"tr", "tr_count", "tr_lower", "marked", "RefusedError", "ModelError"}
 TWO_WORDS = re.compile(r"[A-Za-z]{2,}[,:;.]? [A-Za-z]{2,}")
 ONE_WORD = re.compile(r"[A-Z][a-z]+")
 # in an f-string, with \0 in place of its values

@@ -48,13 +48,8 @@ export function drawnBlock(block, scale, picked) {
   const title = element("div", "title");
   const readout = element("span", "readout");
   readout.setAttribute("role", "status");
-  title.append(
-    element(
-      "span",
-      "name",
-      picked ? tr("{title}: select a row to see its products", { title: block.title }) : block.title,
-    ),
-  );
+  const name = picked ? tr("{title}: select a row to see its products", { title: block.title }) : block.title;
+  title.append(element("span", "name", name));
   if (block.legend) title.append(legend(block.limit, scale));
   title.append(readout);
   const rows = element("div", "rows");
@@ -157,9 +152,8 @@ function strip(row, block, scale, read) {
     const index = line * block.width + column;
     const value = values[index];
     if (column < 0 || column >= block.width || value === undefined) return read("");
-    read(
-      `${textOf(row.label)}, ${block.names[index] ?? index + 1}: ${value === null ? tr("hidden") : decimal(value, DIGITS)}`,
-    );
+    const text = value === null ? tr("hidden") : decimal(value, DIGITS);
+    read(`${textOf(row.label)}, ${block.names[index] ?? index + 1}: ${text}`);
   };
   node.onpointerleave = (event) => event.pointerType === "touch" || read(""); // what was tapped stays
   return node;

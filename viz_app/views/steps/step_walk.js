@@ -98,12 +98,8 @@ export default component((/** @type {Component<Data>} */ { data, root, setTrigge
 function placeOf(name, steps) {
   const suffix = (/** @type {string} */ text) => text.slice((text + "-").indexOf("-"));
   const same = steps.findIndex((step) => step.name === name);
-  return same >= 0
-    ? same
-    : Math.max(
-        0,
-        steps.findIndex((step) => suffix(name) && suffix(step.name) === suffix(name)),
-      );
+  const alike = steps.findIndex((step) => suffix(name) && suffix(step.name) === suffix(name));
+  return same >= 0 ? same : Math.max(0, alike);
 }
 
 /** @param {HTMLElement} root @returns {Walk} */
@@ -207,15 +203,11 @@ function stepNode(walk, step, scale, picked) {
   node.append(words, ...step.formulas.map(formulaNode));
   if (step.facts.length) node.append(facts(step.facts));
   const pick = Math.min(walk.picks.get(step.name) ?? step.picked, step.details.length - 1);
-  const choice = step.details.length
-    ? {
-        index: pick,
-        pick: (/** @type {number} */ row) => {
-          walk.picks.set(step.name, row);
-          picked();
-        },
-      }
-    : null;
+  const choose = (/** @type {number} */ row) => {
+    walk.picks.set(step.name, row);
+    picked();
+  };
+  const choice = step.details.length ? { index: pick, pick: choose } : null;
   const detail = choice ? [step.details[pick]] : [];
   const shown = walk.asTable ? [...step.blocks, ...detail].map(numbersTable) : [];
   const drawings = step.blocks.map((block, at) =>

@@ -62,17 +62,11 @@ def sent_place(value: object, views: Sequence[StepView]) -> StepAndRow | None:
 
 def _step(view: StepView) -> dict[str, Any]:
     return {
-        "name": view.name,
-        "group": view.group,
-        "title": view.title,
-        "section": view.section,
-        "figure": view.figure,
+        **{name: getattr(view, name) for name in ("name", "group", "title", "section", "figure", "text", "picked")},
         "formulas": [math_tree(formula) for formula in (view.formula, *view.numbers)],
-        "text": view.text,
         "facts": [list(fact) for fact in view.facts],
         "blocks": [_block(block) for block in view.blocks],
         "details": [_block(block) for block in view.details],
-        "picked": view.picked,
         "aside": view.aside and [view.aside[0], math_tree(view.aside[1])],
     }
 

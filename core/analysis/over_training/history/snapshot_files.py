@@ -46,12 +46,10 @@ class SnapshotFiles(ABC):
     @abstractmethod
     def digest(self) -> str:
         """Return a digest that changes with the files."""
-        ...
 
     @abstractmethod
     def stored(self, name: str) -> AbstractContextManager[Path]:
         """Return the path of a file as it is stored; it exists inside the block."""
-        ...
 
     @contextmanager
     def opened(self, name: str) -> Generator[Path]:

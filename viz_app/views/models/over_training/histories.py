@@ -58,13 +58,10 @@ def training_at(path: Path) -> OpenedTraining:
     Raises:
         ModelError: it cannot be used.
     """
-    try:
+    with st.spinner(tr("Opening the snapshots")), models.refusals(path.name):
         places = [each for each in (path, *(path / name for name in FOLDERS)) if each.exists()]
         stamp = tuple(each.stat().st_mtime_ns for each in places)
-        with st.spinner(tr("Opening the snapshots")), models.refusals(path.name):
-            return OpenedTraining(_opened(str(path), stamp), path)
-    except OSError as error:
-        raise ModelError("{name} cannot be read ({error}).", name=path.name, error=error.strerror or error) from error
+        return OpenedTraining(_opened(str(path), stamp), path)
 
 
 def shipped_history(model: models.Model) -> Path | None:
@@ -76,7 +73,6 @@ def shipped_history(model: models.Model) -> Path | None:
 
 
 def _checkpoint_of(shipped: Path) -> Path:
-    """The path of the checkpoint beside a shipped history."""
     return shipped.with_name(shipped.name.removesuffix(SUFFIX) + ".safetensors")
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
@@ -24,15 +24,12 @@ from core.analysis.recorded_call import Call, Given
 from core.capture import Kind
 from viz_app.language import RefusedError, marked
 from viz_app.session import python_code
-from viz_app.session.jobs import Job
+from viz_app.session.jobs import Job, JobSlot
 from viz_app.session.map_pass import Cell, MapPass, by_layer, replayed
 from viz_app.session.readings import Search
 from viz_app.session.sample_sentences import SHIPPED
 from viz_app.session.state import session_object
 from viz_app.views.models.over_training.histories import OpenedTraining
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
 
 MAX_TOKENS = 128  # of source and target, whose maps are kept for all heads and snapshots
 HASH: dict[str | type[Any], Any] = {History: lambda history: history.digest}
@@ -101,23 +98,19 @@ class Measurement:
         return [sample[step] if on_sample else readings[step].cards for step in self.steps]
 
 
-@dataclass
-class MeasurementSlot:
+class MeasurementSlot(JobSlot[Measurement]):
     """The session's measurement."""
-
-    identity: "Hashable" = None
-    measurement: Measurement | None = None
 
 
 def measurement(history: History, search: Search) -> Measurement:
     """Return the session's measurement of a sentence."""
-    slot, identity = session_object(MeasurementSlot), (history.digest, search)
-    if slot.identity != identity or slot.measurement is None:
-        slot.identity = identity
+
+    def begin() -> Measurement:
         sentence, sample = _sentence(history, search), _sample(history)
         job = Job(_steps(history, search, sentence, sample), len(history.steps), marked("snapshots"))
-        slot.measurement = Measurement(history, search, sentence, sample, job)
-    return slot.measurement
+        return Measurement(history, search, sentence, sample, job)
+
+    return session_object(MeasurementSlot).of((history.digest, search), begin)
 
 
 def _steps(history: History, search: Search, sentence: Sentence, sample: SnapshotSample) -> Iterator[int]:

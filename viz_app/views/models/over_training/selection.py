@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from core.analysis.alignment.first_head import first_head
 from core.analysis.heads.head import Head
@@ -51,15 +51,8 @@ class Playing:
             self.shown, self.since = step, time.monotonic()
 
 
-@dataclass
-class SelectedHeads:
+class SelectedHeads(dict[Kind, LayerHead]):
     """The selected head of each kind of attention; none before a click."""
-
-    heads: dict[Kind, LayerHead] = field(default_factory=dict["Kind", LayerHead])
-
-    def select(self, kind: Kind, head: LayerHead) -> None:
-        """Select a head."""
-        self.heads[kind] = head
 
 
 def selected_head(kind: Kind, maps: Sequence[AttentionMap]) -> Head:
@@ -67,14 +60,14 @@ def selected_head(kind: Kind, maps: Sequence[AttentionMap]) -> Head:
 
     By default it is the one that the page Heads would show first for the maps, those of the last snapshot.
     """
-    state = session_object(SelectedHeads)
+    heads = session_object(SelectedHeads)
     if (named := HEAD.take()) is not None:
-        state.heads.pop(kind, None)
+        heads.pop(kind, None)
         if parts := re.fullmatch(r"([1-9]\d{0,2})\.([1-9]\d{0,2})", named.value):
-            state.heads[kind] = int(parts[1]) - 1, int(parts[2]) - 1
-    layer, head = state.heads.get(kind, (-1, -1))
+            heads[kind] = int(parts[1]) - 1, int(parts[2]) - 1
+    layer, head = heads.get(kind, (-1, -1))
     if not 0 <= layer < len(maps) or head >= maps[layer].num_heads:
-        state.heads.pop(kind, None)
+        heads.pop(kind, None)
         HEAD.put("")
         return first_head(maps)
     HEAD.put(f"{layer + 1}.{head + 1}")

@@ -55,7 +55,7 @@ def overview(training: OpenedTraining, measured: Measurement, now: SnapshotReadi
     heads = [(layer.layer, number) for layer in maps for number in range(layer.num_heads)]
 
     def click(place: LayerHead) -> None:
-        session_object(SelectedHeads).select(kind, place)
+        session_object(SelectedHeads)[kind] = place
 
     hover = notes([card for card in now.cards if card.head.kind == kind], "layer")
     head_grid(grid_payload(maps, theme, [head[1:]], notes=hover), maps, click, key=f"trained_heads_{kind}")
@@ -91,11 +91,7 @@ def card(measured: Measurement, step: int, head: Head, on_sample: bool) -> None:
     """Draw the score-card of the selected head at a snapshot and at the last one."""
     by_step = dict(zip(measured.steps, measured.cards(on_sample), strict=True))
     now, end = (next(card for card in by_step[at] if card.head == head) for at in (step, measured.steps[-1]))
-    does = {
-        "head": ablation.head_title(head),
-        "now": head_does(now),
-        "end": head_does(end),
-    }
+    does = {"head": ablation.head_title(head), "now": head_does(now), "end": head_does(end)}
     st.caption(
         tr("**{head}** on the sample: {now}; at the end: {end}", **does)
         if on_sample

@@ -194,7 +194,7 @@ def heads(
     st.caption(tr("{head}: {text}.", head=ablation.head_title(head), text=translated(found.says(selected))))
 
     def click(place: tuple[int, int]) -> None:
-        session_object(SelectedHeads).select(kind, found.heads[place[0]].head[1:])
+        session_object(SelectedHeads)[kind] = found.heads[place[0]].head[1:]
         STEP.set(steps[place[1]])
 
     def table() -> Call:

@@ -94,11 +94,8 @@ def tinted_picture(image: Pixels, weights: NDArray[np.float32], patch_size: int,
 def _shades_and_inks(theme: Theme) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
     """Return the colours, and the ink that is readable on each: both [`LEVELS`, 3]."""
     shades = theme.shades(LEVELS)
-    return shades, np.array([[int(readable_on(_hex(shade))[1:3], 16)] * 3 for shade in shades], dtype=np.float64)
-
-
-def _hex(color: NDArray[np.uint8]) -> str:
-    return "#" + "".join(f"{channel:02x}" for channel in color.tolist())
+    inks = (readable_on(f"#{shade.tobytes().hex()}") for shade in shades)
+    return shades, np.array([[int(ink[1:3], 16)] * 3 for ink in inks], dtype=np.float64)
 
 
 def characters_html(

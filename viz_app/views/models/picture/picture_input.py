@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.analysis.recorded_call import Call
 from core.images.rendering import CHARACTERS, FONTS, HELD_OUT_FONTS, MAX_TEXT, Style, render
-from viz_app.controls.widgets import setting_menu, setting_segments
+from viz_app.controls.widgets import setting_menu
 from viz_app.language import marked, tr
 from viz_app.session import address, python_code
 
@@ -36,13 +36,8 @@ class Picture:
     call: "Callable[[Call], Call]"  # makes it again for a reader
 
 
-def source_box() -> str:
-    """Select whether a text is drawn or a file uploaded."""
-    return setting_segments(address.PICTURE_SOURCE, tr("Picture"), hide_label=True)
-
-
 def picture_input(reader: "LineReader", source: str) -> Picture | None:
-    """Draw the inputs for a source of `source_box` and return the picture; None if there is none yet.
+    """Draw the inputs for a value of `address.PICTURE_SOURCE` and return the picture; None if there is none yet.
 
     Raises:
         ValueError: the text cannot be drawn, or the file cannot be read.

@@ -19,7 +19,7 @@ from viz_app.session.models import Model, ModelError, not_installed
 from viz_app.session.python_code import translator
 from viz_app.views.models.picture import reader_model
 from viz_app.views.models.picture.figures import character_attention, characters_html, head_map, named_maps
-from viz_app.views.models.picture.picture_input import Picture, picture_input, source_box
+from viz_app.views.models.picture.picture_input import Picture, picture_input
 
 if TYPE_CHECKING:
     from core.images.line_reader import LineReader
@@ -127,7 +127,7 @@ def page(model: Model) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         title = tr("**Read a picture** of a line of text, character by character")
         st.markdown(title, help=tr(HOW_TO_READ), width="content")
-        source = source_box()
+        source = setting_segments(address.PICTURE_SOURCE, tr("Picture"), hide_label=True)
     try:
         picture = picture_input(reader, source)
         if picture is None:

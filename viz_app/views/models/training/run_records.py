@@ -12,7 +12,7 @@ from typing import Any
 from core.files.runlog import LogLine, parse_log
 from core.files.strict_json import json_object
 from core.files.training_runs import steps_of_runs
-from viz_app.language import ToldError, localized, tr
+from viz_app.language import RefusedError, localized, tr
 from viz_app.session import model_paths, models
 
 # Settings that the page computes with, and their ranges.
@@ -29,27 +29,23 @@ SETTINGS: dict[str, dict[str, tuple[type, float, float]]] = {
 }
 
 
-class RunRecordError(ToldError):
-    """A run cannot be shown; the message, which the page shows, says why."""
-
-
 def checked_facts(facts: Mapping[str, Any], file: str) -> dict[str, Any]:
     """Return the untrusted facts of a run, in a file of this name, after checking that the settings are numbers.
 
     Raises:
-        RunRecordError: one is not.
+        ValueError: one is not.
     """
     checked = dict(facts)
     for part, names in SETTINGS.items():
         settings: Any = checked.setdefault(part, {})
         if not isinstance(settings, dict):
-            raise RunRecordError(
+            raise RefusedError(
                 "{file} has {value!r:.40} for {name}, expected settings by name.", file=file, name=part, value=settings
             )
         for name, (kind, least, most) in names.items():
             value = settings.get(name, least)
             if type(value) not in (int, kind) or not least <= value <= most:
-                raise RunRecordError(
+                raise RefusedError(
                     "{file} has {value!r:.40} for {name}, expected a number from {least:,} to {most:,}.",
                     file=file,
                     name=f"{part}.{name}",
@@ -155,7 +151,7 @@ def shipped_run(model: models.Model) -> Run:
     Those of another model are of the checkpoint that the app starts with.
 
     Raises:
-        RunRecordError: a file is damaged.
+        ModelError, ValueError: a file cannot be read, or is damaged.
     """
     path = Path(model.path)
     if path not in models.shipped_paths().values():
@@ -169,23 +165,23 @@ def run_in(folder: Path) -> Run:
     """Read the run in a folder that `python -m train fit` has written.
 
     Raises:
-        RunRecordError: it has no run, or cannot be read.
+        ModelError, ValueError: it has no run, or cannot be read.
     """
     if not folder.is_dir():
-        raise RunRecordError(
+        raise RefusedError(
             "There is no folder {folder}: enter the one given to `python -m train fit --run`.", folder=_name(folder)
         )
-    log, recipe = _file_in(folder, LOG), _file_in(folder, RECIPE)
+    log, recipe = (model_paths.file_in(folder, name) for name in (LOG, RECIPE))
     if log is None and recipe is None:
-        raise RunRecordError(
+        raise RefusedError(
             "{folder} has neither log.jsonl nor recipe.json, so it is not the folder of a run: enter the one given "
             "to `python -m train fit --run`.",
             folder=_name(folder),
         )
     try:
-        facts = json_object(_content(recipe, MAX_TEXT_BYTES)) if recipe else {}
+        facts = json_object(model_paths.read(recipe, MAX_TEXT_BYTES)) if recipe else {}
     except ValueError as error:
-        raise RunRecordError("{file} cannot be read: {error}", file=_name(folder / RECIPE), error=error) from error
+        raise RefusedError("{file} cannot be read: {error}", file=_name(folder / RECIPE), error=error) from error
     facts = checked_facts(facts, _name(folder / RECIPE))
     age = abs(time.time() - os.path.getmtime(log)) if log else 0.0  # the clock may have been set back
     cards = [path for name, path in model_paths.entries(folder).items() if name.endswith(".md") and path.is_file()]
@@ -197,14 +193,14 @@ def card_text(run: Run) -> str:
     """Return the model card of a run in Markdown, without its metadata; "" if it has none.
 
     Raises:
-        RunRecordError: it cannot be read.
+        ModelError, ValueError: it cannot be read.
     """
     if run.card is None:
         return ""
     try:
-        return _body(_content(run.card, MAX_TEXT_BYTES).decode("utf-8"))
+        return _body(model_paths.read(run.card, MAX_TEXT_BYTES).decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise RunRecordError("{file} cannot be read: {error}", file=_name(run.card), error=error) from error
+        raise RefusedError("{file} cannot be read: {error}", file=_name(run.card), error=error) from error
 
 
 def runs_in(folder: Path) -> list[Path]:
@@ -214,20 +210,6 @@ def runs_in(folder: Path) -> list[Path]:
     return [path for path in model_paths.entries(folder).values() if os.path.lexists(path / RECIPE)]
 
 
-def _file_in(folder: Path, name: str) -> Path | None:
-    try:
-        return model_paths.file_in(folder, name)
-    except models.ModelError as error:
-        raise RunRecordError(str(error)) from error
-
-
-def _content(path: Path, most_bytes: int) -> bytes:
-    try:
-        return model_paths.read(path, most_bytes)
-    except models.ModelError as error:
-        raise RunRecordError(str(error)) from error
-
-
 def _name(path: Path) -> str:
     """Name of a file or folder after that of the folder it is in, for messages."""
     return f"{path.parent.name}/{path.name}".strip("/") or str(path)
@@ -235,9 +217,9 @@ def _name(path: Path) -> str:
 
 def _lines(log: Path) -> tuple[LogLine, ...]:
     try:
-        return tuple(parse_log(_content(log, MAX_LOG_BYTES), _name(log)))
+        return tuple(parse_log(model_paths.read(log, MAX_LOG_BYTES), _name(log)))
     except ValueError as error:
-        raise RunRecordError("The log cannot be read: {error}", error=error) from error
+        raise RefusedError("The log cannot be read: {error}", error=error) from error
 
 
 def _body(markdown: str) -> str:

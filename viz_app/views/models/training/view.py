@@ -25,10 +25,9 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import setting_menu, setting_segments, way_to
 from viz_app.drawing.display_text import plain, shortened
-from viz_app.language import localized, marked, tr
+from viz_app.language import ToldError, localized, marked, tr
 from viz_app.session import address, model_paths, python_code, readings
 from viz_app.session.fields import part
-from viz_app.session.models import ModelError
 from viz_app.views.models.path_box import link_note, path_box
 from viz_app.views.models.training import run_records
 
@@ -81,7 +80,7 @@ def page() -> None:
         folder = run_box(place)
         in_progress = folder is not None and run_records.run_in(folder).is_in_progress
         part(show_run, run_every=UPDATE_SECONDS if in_progress else None)(view, folder, in_progress)
-    except (ModelError, run_records.RunRecordError) as error:
+    except ToldError as error:
         st.error(plain(str(error)))
 
 
@@ -138,7 +137,7 @@ def show_run(view: str, folder: Path | None, in_progress: bool) -> None:
             samples(run)
         else:
             card(run)
-    except run_records.RunRecordError as error:
+    except ToldError as error:
         st.error(plain(str(error)))
 
 

@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from time import monotonic
@@ -117,7 +116,6 @@ def step_bytes(task: Task, size: Settings) -> int:
     return 4 * size.batch_size * length * (2 * size.num_layers * of_layer + 4 * task.vocab_size)
 
 
-@dataclass
 class LabSlot(JobSlot[LabRun]):
     """The session's last training."""
 

@@ -194,20 +194,16 @@ def encodings_to_draw() -> tuple[Call, str]:
         link = page_address("positions", {**settings, "num_positions": "8"})
         note = tr(RELATIVE, view=tr(FIRST_LAYER)) if is_relative else tr(NONE_LEARNED, address=link, view=tr(LEARNED))
         return paper, f"{sinusoids} {note}"
-    whose = setting_segments(address.WHOSE, tr("Positions of"))
-    if whose == PAPER:
-        note = f"{sinusoids} {tr('The model has learned positions instead.')}"
-        return paper, note
+    if setting_segments(address.WHOSE, tr("Positions of")) == PAPER:
+        return paper, f"{sinusoids} {tr('The model has learned positions instead.')}"
     encodings = learned_call(model, count)
-    return (
-        encodings,
-        tr(
-            "The positions learned by {model}: {count}, of which {drawn} are drawn.",
-            model=plain(model.name),
-            count=config.max_positions,
-            drawn=len(encodings.run()),
-        ),
+    note = tr(
+        "The positions learned by {model}: {count}, of which {drawn} are drawn.",
+        model=plain(model.name),
+        count=config.max_positions,
+        drawn=len(encodings.run()),
     )
+    return encodings, note
 
 
 def learned_call(model: Model, count: int) -> Call:

@@ -101,5 +101,4 @@ def _presets(about: Reading) -> int | None:
 
 
 def _box(label: str, widget: Field[str], names: list[str], width: int) -> int:
-    """Select one of several names."""
     return names.index(setting_menu(widget, label, names, width=width))

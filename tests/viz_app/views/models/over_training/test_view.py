@@ -38,7 +38,7 @@ def test_a_step_a_head_and_all_views(start: Start, history_file: Path) -> None:
     assert app.select_slider(key="trained_steps").value == 300
     assert any("the same translation as at the end" in each.value for each in app.caption)
     app.select_slider(key="trained_steps").set_value(0)
-    state_of(app, SelectedHeads).select("cross", (1, 2))
+    state_of(app, SelectedHeads)["cross"] = (1, 2)
     healthy(app.run())
     assert app.query_params["trained_head"] == "2.3"
     assert any(each.value.startswith("Step 0: ") for each in app.caption)
@@ -49,7 +49,7 @@ def test_a_step_a_head_and_all_views(start: Start, history_file: Path) -> None:
     healthy(app.segmented_control(key="trained_view").set_value("Layers").run())
     for step in (0, 300):
         healthy(app.select_slider(key="trained_steps").set_value(step).run())
-        found = state_of(app, MeasurementSlot).measurement
+        found = state_of(app, MeasurementSlot).measured
         assert found is not None
         assert plain(found.sentence.readings[step].lens.answer(FIRST)) in [each.value for each in app.caption]
     healthy(app.segmented_control(key="trained_view").set_value("Translations").run())
@@ -223,6 +223,6 @@ def test_an_upload_is_opened_or_refused(
 
 
 def measured(app: object) -> Measurement:
-    found = state_of(app, MeasurementSlot).measurement  # type: ignore[arg-type]
+    found = state_of(app, MeasurementSlot).measured  # type: ignore[arg-type]
     assert found is not None
     return found

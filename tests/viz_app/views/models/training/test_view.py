@@ -324,6 +324,6 @@ def test_a_run_counts_as_in_progress_while_it_writes(run: Path) -> None:
 def test_the_runs_of_a_folder_of_runs(run: Path, tmp_path: Path) -> None:
     assert run_records.runs_in(tmp_path) == [run]
     assert run_records.runs_in(run) == [run]
-    with pytest.raises(run_records.RunRecordError, match=r"neither log.jsonl nor recipe.json"):
+    with pytest.raises(ValueError, match=r"neither log.jsonl nor recipe.json"):
         run_records.run_in(tmp_path)
     assert run_records.runs_in(tmp_path / "none") == []

@@ -48,6 +48,9 @@ VALUES_TEXTS: dict[Kind, str] = {
         "to."
     ),
 }
+NONE_HIDDEN = marked("Nothing is hidden from {token}: it may attend to all {count} tokens.")
+LATER_HIDDEN = marked("Later tokens are hidden: {hidden} of {count} scores become minus infinity, their weights 0.")
+TOO_FAR = marked("Tokens too far away are hidden: {hidden} of {count} scores become minus infinity, their weights 0.")
 SCORE, WEIGHT = NumberColumn(marked("score")), NumberColumn(marked("weight"), "share")
 EXPONENTIAL = NumberColumn(marked("exp(score \u2212 largest)"), "share")
 DIVIDED = SCORE, WEIGHT, NumberColumn(marked("gradient"), "share")
@@ -90,21 +93,13 @@ def products_block(steps: AttentionSteps, keys: Sequence[str], key: int) -> Bloc
     The products sum to the score times sqrt(d_k), but for that of the distance.
     """
     total, score = decimal(float(steps.products[key].sum()), 3), decimal(float(steps.scores[key]), 3)
-    title = tr(
-        "{token}: q \u00b7 k = {total}, divided by \u221a{d_k}: {score}",
-        token=readable(keys[key]),
-        total=total,
-        d_k=len(steps.query),
-        score=score,
-    )
+    values = {"token": readable(keys[key]), "total": total, "d_k": len(steps.query), "score": score}
+    title = tr("{token}: q \u00b7 k = {total}, divided by \u221a{d_k}: {score}", **values)
     if steps.relative is not None:
         title = tr(
             "{token}: q \u00b7 k = {total}, divided by \u221a{d_k}, plus {relative} for the distance: {score}",
-            token=readable(keys[key]),
-            total=total,
-            d_k=len(steps.query),
             relative=decimal(float(steps.relative[key]), 3),
-            score=score,
+            **values,
         )
     return Block(
         title,
@@ -185,29 +180,12 @@ class _HeadViews:
 
     def mask(self) -> StepView:
         attention = self.path.explanation.maps[self.steps.kind][self.path.layer]
-        hidden, kind = int((~self.steps.allowed).sum()), self.steps.kind
-        if hidden and kind == "decoder_self":
-            text = tr(
-                "Later tokens are hidden: {hidden} of {count} scores become minus infinity, their weights 0.",
-                hidden=hidden,
-                count=len(self._keys),
-            )
-        elif hidden:
-            text = tr(
-                "Tokens too far away are hidden: {hidden} of {count} scores become minus infinity, their weights 0.",
-                hidden=hidden,
-                count=len(self._keys),
-            )
-        else:
-            text = tr(
-                "Nothing is hidden from {token}: it may attend to all {count} tokens.",
-                token=self._token,
-                count=len(self._keys),
-            )
+        hidden, is_causal = int((~self.steps.allowed).sum()), self.steps.kind == "decoder_self"
+        text = NONE_HIDDEN if not hidden else LATER_HIDDEN if is_causal else TOO_FAR
         return self._view(
             "mask",
-            formula=r"s_j = -\infty \, (j > t)" if kind == "decoder_self" else r"s_j \leftarrow s_j",
-            text=text,
+            formula=r"s_j = -\infty \, (j > t)" if is_causal else r"s_j \leftarrow s_j",
+            text=tr(text, token=self._token, hidden=hidden, count=len(self._keys)),
             blocks=[mask_block(attention.query_tokens, self._keys, attention.visible, self.path.position)],
         )
 
@@ -364,7 +342,6 @@ class _HeadViews:
         return [number if seen else None for number, seen in zip(numbers, self.steps.allowed.tolist(), strict=True)]
 
     def _rows(self, values: Vector, numbers: Numbers = ()) -> list[VectorRow]:
-        """Return a row for each key."""
         beside = [(number,) for number in numbers] if numbers else [()] * len(values)
         return [
             VectorRow(label=token, is_token=True, values=line, numbers=row)

@@ -80,12 +80,6 @@ def memory_view(path: TokenPath, last: StepView, width: int) -> StepView:
     )
 
 
-def output_views(path: TokenPath, steps: OutputSteps, piece: Piece, width: int) -> list[StepView]:
-    """Return the logits and the probabilities of the next token."""
-    tokens = [piece(token_id) for token_id in steps.token_ids]
-    return [_logits_view(steps, tokens, width), _softmax_view(steps, tokens)]
-
-
 def _logits_view(steps: OutputSteps, tokens: Sequence[str], width: int) -> StepView:
     """Return the logits of some tokens, each with the products that sum to it."""
     logits, products = steps.logits.tolist(), steps.state * steps.vectors
@@ -215,7 +209,8 @@ def step_list(
             case ResidualSteps():
                 views.append(residual_view(part, group, steps, width))
             case OutputSteps():
-                views += output_views(path, steps, piece, width)
+                tokens = [piece(token_id) for token_id in steps.token_ids]
+                views += [_logits_view(steps, tokens, width), _softmax_view(steps, tokens)]
     if path.stack == "encoder":
         views.append(memory_view(path, views[-1], width))
     elif tree is not None:

@@ -78,7 +78,6 @@ def _gradient_view(found: TrainingStep) -> StepView:
 
 
 def _token(found: TrainingStep, use: Use) -> str:
-    """Return the token at the position of a use."""
     return (found.source_tokens if use.side == "source" else found.fed_tokens)[use.position]
 
 
