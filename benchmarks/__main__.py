@@ -49,6 +49,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "scaling": Benchmark(("-m", "benchmarks.scaling")),
     "training": Benchmark(("-m", "benchmarks.training")),
     "lab": Benchmark(("-m", "benchmarks.lab"), ("--seeds", "1"), has_ratios=False),
+    "discoveries": Benchmark(("-m", "benchmarks.discoveries"), ("--models", "1"), has_ratios=False),
     "gpu": Benchmark(("-m", "benchmarks.gpu"), has_ratios=False),
     "loader": Benchmark(("-m", "benchmarks.loader")),
     "prepare": Benchmark(("-m", "benchmarks.prepare")),

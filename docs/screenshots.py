@@ -18,6 +18,7 @@ from web.build import build
 
 HERE = Path(__file__).parent
 TRAINED = {"build_one": {"lab_part": "no_causal_mask", "lab_steps": "200"}}  # settings of a training to be finished
+BUSY = {"build_one": "Pause", "discoveries": "Stop"}  # the button of a computation that is waited for
 SHOWN = {"exercises": {"exercise": "mask", "exercise_answer": "9", "exercise_checked": "mask 9"}}
 
 
@@ -70,8 +71,10 @@ def take(browser: Browser, address: str, name: str, arguments: argparse.Namespac
     wait_until_still(page)
     if name in TRAINED:
         page.get_by_role("button", name="Start").click()
-        page.get_by_role("button", name="Pause").wait_for()
-        page.get_by_role("button", name="Pause").wait_for(state="detached", timeout=600_000)
+    if name in BUSY:
+        busy = page.get_by_test_id("stMain").get_by_role("button", name=BUSY[name])
+        busy.wait_for()
+        busy.wait_for(state="detached", timeout=600_000)
         wait_until_still(page)
     if arguments.whole:
         tall = page.locator(".stMain").evaluate("main => main.scrollHeight")

@@ -43,7 +43,10 @@ class AppPage(NamedTuple):
 PAGES = tuple(
     AppPage(title, views)
     for title, views in {
-        marked("Overview"): (View("overview", "overview", marked("Overview"), NEXT_TOKENS),),
+        marked("Overview"): (
+            View("overview", "overview", marked("Overview"), NEXT_TOKENS),
+            View("discoveries", "overview/discoveries", marked("Discoveries"), TRANSLATIONS, has_sentence=False),
+        ),
         marked("Translate"): (
             View("translate", "translate/translation", marked("Translation"), TRANSLATIONS, has_badges=True),
             View("beam", "translate/beam", marked("Beam"), TRANSLATIONS),

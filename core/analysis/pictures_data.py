@@ -211,12 +211,13 @@ class PicturePage:
 
     answer: str
     pictures: Sequence[Picture]
+    texts: Sequence[Sequence[str]] = ()  # paragraphs above each picture; empty for none
+    links: Sequence[str] = ()  # addresses in the app that each picture leads to; empty for none
 
     def html(self) -> str:
         """A web page that works offline."""
-        return web_page(
-            self.answer, _SCRIPT, {"answer": self.answer, "pictures": [picture_data(each) for each in self.pictures]}
-        )
+        pictures = [picture_data(each) for each in self.pictures]
+        return web_page(self.answer, _SCRIPT, {**vars(self), "pictures": pictures})
 
     def _repr_html_(self) -> str:
         return framed(self.html(), self.answer, _HEIGHT)

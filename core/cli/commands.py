@@ -18,6 +18,7 @@ from core.analysis.composition.paths import PATHS
 from core.analysis.corpus import cli as corpus_cli
 from core.analysis.corpus.head_description import HEADS
 from core.analysis.declaration import Analysis
+from core.analysis.discoveries import cli as discover_cli
 from core.analysis.heads.nearest_heads import NEAREST
 from core.analysis.heads.word_pair import PAIR
 from core.analysis.interventions.cut import CUT
@@ -217,6 +218,11 @@ COMMANDS: dict[str, Command] = {
         "index the strongest examples of all heads and neurons over a file of sentences",
         corpus_cli.add_arguments,
         corpus_cli.run,
+    ),
+    "discover": (
+        "write what heads do more of than random weights, and what changes without them, as a web page",
+        discover_cli.add_arguments,
+        discover_cli.run,
     ),
     **{each.name: each.command for each in ANALYSES},
 }

@@ -53,7 +53,7 @@ def place_of(view: View) -> Place:
         "alignment": Place(("cross",)),
         "contributions": Place(KINDS, inputs=True, output=True),
         "lens": Place(("decoder_self", "cross"), layer=cell, output=True),
-        **dict.fromkeys(("switches", "patching", "head_paths"), Place(KINDS)),
+        **dict.fromkeys(("discoveries", "switches", "patching", "head_paths"), Place(KINDS)),
         "step_through": Place(("decoder_self", "cross"), layer=address.STEP_LAYER.key, stack=address.STACK.key),
         "compare": Place(("cross",), kind=kind, layer="compare_head_{kind}"),
         "paper_figures": Place(("encoder_self",), layer=address.PAPER_LAYER.key),

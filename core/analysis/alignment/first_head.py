@@ -60,7 +60,7 @@ def first_head(maps: Sequence[AttentionMap]) -> Head:
     """
     if maps[0].kind != "cross":
         return max(score_cards([{maps[0].kind: maps}]), key=_confidence_off_sinks).head
-    weights, chosen = _content_weights(maps)
+    weights, chosen = ContentWords(maps[0]).weights(maps)
     ranks = {
         Head("cross", layer.layer, head): float(((_links(matrix) == chosen) * _largest(matrix).sqrt()).sum())
         for layer, heads in zip(maps, weights, strict=True)
@@ -85,11 +85,11 @@ class AgreementScorer(Scorer):
         super().add(maps)
         if "cross" not in maps:
             return
-        weights, chosen = _content_weights(maps["cross"])
-        self._words += len(chosen)
-        for layer, heads in zip(maps["cross"], weights, strict=True):
-            for head, matrix in enumerate(heads):
-                self._agreeing[Head("cross", layer.layer, head)] += int((_links(matrix) == chosen).sum())
+        content = ContentWords(maps["cross"][0])
+        self._words += len(content.rows)
+        for layer, heads in zip(maps["cross"], content.agreeing(maps["cross"]), strict=True):
+            for head, agreeing in enumerate(heads.tolist()):
+                self._agreeing[Head("cross", layer.layer, head)] += agreeing
 
     def cards(self, alignment_error_rates: Mapping[Head, float] | None = None) -> list[ScoreCard]:
         """One card per head, over all sentences added so far."""
@@ -116,7 +116,7 @@ def head_links(cross: Sequence[AttentionMap], layer: int, head: int) -> HeadLink
     with the consensus. Each source word has one pair, its heaviest, even if the sentence repeats it. Of these, the
     longest target words are kept, as frequent words, with little content, are short (Zipf 1935).
     """
-    weights, chosen = _content_weights(cross)
+    weights, chosen = ContentWords(cross[0]).weights(cross)
     index = next(number for number, each in enumerate(cross) if each.layer == layer)
     matrix = weights[index][head]  # [target words, source words]
     source, target = shown_words(cross[0].key_tokens), _content(shown_words(cross[0].row_tokens))
@@ -134,18 +134,30 @@ def head_links(cross: Sequence[AttentionMap], layer: int, head: int) -> HeadLink
     )
 
 
-def _content_weights(cross: Sequence[AttentionMap]) -> tuple[list[Tensor], Tensor]:
-    """Weights between words of the rows that are not punctuation, and the consensus.
+class ContentWords:
+    """Words that are linked in a sentence, those of the target without punctuation, whatever the weights.
 
     A translation of punctuation only keeps all rows.
 
-    Returns:
-        [H, target words, source words] for every layer; the source word that the consensus links to each target word.
+    Attributes:
+        rows: of the target words.
     """
-    rows = [position for position, _ in _content(shown_words(cross[0].row_tokens))]
-    words = shown_words_of(cross[0])  # the same of all layers
-    weights = [word_attention(layer, words=words) for layer in cross]
-    return [heads[:, rows] for heads in weights], _links(_consensus(weights)[rows])
+
+    def __init__(self, cross: AttentionMap) -> None:
+        self.rows = [position for position, _ in _content(shown_words(cross.row_tokens))]
+        self._words = shown_words_of(cross)
+
+    def weights(self, cross: Sequence[AttentionMap]) -> tuple[list[Tensor], Tensor]:
+        """Weights [H, target words, source words] for every layer; the source word that the consensus links to each
+        target word.
+        """
+        weights = [word_attention(layer, words=self._words) for layer in cross]
+        return [heads[:, self.rows] for heads in weights], _links(_consensus(weights)[self.rows])
+
+    def agreeing(self, cross: Sequence[AttentionMap]) -> list[Tensor]:
+        """Number of target words that each head links as the consensus does: [H] for every layer."""
+        weights, chosen = self.weights(cross)
+        return [(_links(heads) == chosen).sum(-1) for heads in weights]
 
 
 def consensus(cross: Sequence[AttentionMap]) -> Tensor:

@@ -98,12 +98,14 @@ def with_chances_of(cards: Iterable[ScoreCard], twin: Translator | None, pairs: 
     return with_chances(cards, cards_of(maps))
 
 
-def random_twin(translator: Translator) -> Translator | None:
-    """The same configuration with random weights, always the same ones; None for a model that is not copied either."""
+def random_twin(translator: Translator, seed: int = 0) -> Translator | None:
+    """The same configuration with random weights, the same ones for a seed; None for a model that is not copied
+    either.
+    """
     if is_large(translator.model):
         return None
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+        torch.manual_seed(seed)
         return Translator(Transformer(translator.config).eval(), translator.tokenizer)
 
 

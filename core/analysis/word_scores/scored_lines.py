@@ -120,10 +120,9 @@ def app_query(score: WordScore, digest: str) -> str:
 
 def line_query(line: ScoredLine, digest: str, words: Sequence[str] = ()) -> str:
     """Return the query of the app's address that shows a translation and selects words such as `target.3`, from 1."""
-    query = {
-        "text": line.source,
-        "target": ".".join(map(str, line.target.token_ids)),
-        "model": digest[:8],
-        "word": list(words),
-    }
-    return urlencode(query, doseq=True)
+    return urlencode({**target_settings(line.source, line.target.token_ids, digest), "word": list(words)}, doseq=True)
+
+
+def target_settings(source: str, token_ids: Sequence[int], digest: str) -> dict[str, str]:
+    """Return the settings in the app's address that show a translation by the checkpoint with this SHA-256."""
+    return {"text": source, "target": ".".join(map(str, token_ids)), "model": digest[:8]}

@@ -1,0 +1,1 @@
+"""The view Discoveries: what the heads of the open model do."""
