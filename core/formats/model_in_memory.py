@@ -134,7 +134,11 @@ def _proved(module: nn.Module, files: SourceFiles, given: Mapping[str, Any], for
     """The checkpoint of a description, `proved`; what one without `nhead` does not say is found."""
     is_whole = "nhead" in given
     if not is_whole:
-        drafted = {option: value for option, value in draft(files).items() if value != UNKNOWN and option != "notes"}
+        try:
+            drafted = {option: value for option, value in draft(files).items() if value != UNKNOWN}
+        except CheckpointError as error:
+            name = type(module).__name__
+            raise CheckpointError(f"{name}: its parts have no usual names; describe it, see docs/formats.md") from error
         missing = {"unknown": None} if drafted.get("split") and "unknown" not in drafted else {}
         given = {"nhead": 1, **missing, **drafted, **given}
     return proved(

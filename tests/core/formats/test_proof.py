@@ -119,6 +119,8 @@ def test_no_description_is_needed(shape: dict[str, Any]) -> None:
     source, target = torch.randint(4, 26, (2, 2, 11))
     torch.testing.assert_close(found.model(source, target), model(source, target), atol=1e-4, rtol=0)
     assert found.tokenizer.encode("ab c") == [5, 6, 4, 7]
+    with pytest.raises(CheckpointError, match=r"^Linear: its parts have no usual names; describe it, see docs/formats"):
+        Translator.from_model(torch.nn.Linear(2, 2), PIECES)
 
 
 def test_a_file_is_compared_with_its_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
