@@ -26,12 +26,6 @@ def test_sentence_and_settings_stay_in_the_address_on_every_page(page: Page, app
     expect(page.get_by_label("Sentence", exact=True)).to_have_value("Where?")
 
 
-def test_an_impossible_setting_in_the_address_is_ignored(page: Page, app: str) -> None:
-    page.goto(f"{app}/translate?text=Where%3F&beam_size=many&hypotheses=1")
-    expect(page.locator(".hypotheses")).to_be_visible()
-    expect(page).not_to_have_url(re.compile("beam_size"))
-
-
 def test_back_and_forward_bring_sentences_and_settings_back(page: Page, app: str) -> None:
     open_page(page, f"{app}/?beam_size=1&text=A+dog+runs.")
     box = page.get_by_label("Sentence", exact=True)
@@ -40,8 +34,7 @@ def test_back_and_forward_bring_sentences_and_settings_back(page: Page, app: str
         expect(page).to_have_url(re.compile(rf"text={re.escape(quote_plus(text))}$"))
         wait_until_idle(page)
     page.get_by_role("button", name="Settings", exact=True).click()
-    length_penalty = page.get_by_role("slider", name="Length penalty")
-    length_penalty.press("ArrowRight")
+    page.get_by_role("slider", name="Length penalty").press("ArrowRight")
     wait_until_idle(page)
     page.keyboard.press("Escape")
     wait_until_idle(page)
@@ -61,13 +54,3 @@ def test_back_and_forward_bring_sentences_and_settings_back(page: Page, app: str
         expect(words.get_by_role("button", name=word, exact=True)).to_be_visible()
     enter(box, "Who?")
     expect(page).to_have_url(re.compile(r"text=Who%3F$"))  # the length penalty of later is gone
-    wait_until_idle(page)
-    page.get_by_role("button", name="Settings", exact=True).click()
-    expect(length_penalty).to_have_value("0.6")
-    wait_until_idle(page)
-    page.keyboard.press("Escape")
-    wait_until_idle(page)
-    page.go_back()
-    wait_until_idle(page)
-    expect(box).to_have_value("A cat sleeps.")
-    expect(page).not_to_have_url(re.compile("length_penalty"))

@@ -1,10 +1,9 @@
-"""The main flows in a browser: enter a sentence, translate, click a head, upload a checkpoint."""
+"""The main flows in a browser: enter a sentence, translate, click a head."""
 
 import re
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import FilePayload, Locator, Page, WebSocketRoute, expect
+from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
 from tests.e2e.downloads import downloaded
 from tests.e2e.idle import open_page, wait_until_idle
@@ -35,14 +34,6 @@ def chosen(page: Page) -> Locator:
     return page.locator(".stMultiSelect [role=group] > [data-tag]")
 
 
-def upload(page: Page, name: str, content: bytes) -> None:
-    file: FilePayload = {"name": name, "mimeType": "application/octet-stream", "buffer": content}
-    uploader = page.locator("[data-testid=stFileUploader] input[type=file]")
-    expect(uploader).to_have_count(1)  # once a file has been opened, an empty uploader takes the place of the other
-    wait_until_idle(page)
-    uploader.set_input_files(file)
-
-
 def test_the_first_screen_shows_a_translation_without_external_requests(
     page: Page, app: str, requests: list[str]
 ) -> None:
@@ -62,7 +53,7 @@ def test_the_first_screen_shows_a_translation_without_external_requests(
     assert set(requests) == {app.removeprefix("http://")}
 
 
-def test_texts_are_translated_or_explained(page: Page, app: str) -> None:
+def test_entered_texts_are_translated(page: Page, app: str) -> None:
     """The sentence is hidden where it is not used, and the examples after an own one."""
     open_page(page, f"{app}?beam_size=1")
     examples = page.get_by_role("button", name="A brown dog runs across the grass.")
@@ -81,14 +72,6 @@ def test_texts_are_translated_or_explained(page: Page, app: str) -> None:
     expect(box).to_have_value("Where is he?")
     expect(words(page, "Where")).to_be_visible()
     expect(page).to_have_url(re.compile(r"text=Where.is.he"))
-
-    enter(box, "")
-    expect(page.get_by_text("There is nothing to translate yet")).to_be_visible()
-    wait_until_idle(page)
-    long = "very " * 700
-    enter(box, long)
-    expect(page.get_by_text("at most 512 can be translated at once")).to_be_visible()
-    expect(box).to_have_value(long)
 
 
 def test_heads_are_selected_with_the_keyboard_and_compared_by_clicks(page: Page, app: str) -> None:
@@ -190,33 +173,6 @@ def test_a_word_hovered_or_selected_anywhere_is_highlighted_everywhere(page: Pag
     words(page, "dog").press("Escape")
     expect(pressed).to_have_count(0)
     expect(page).not_to_have_url(re.compile("word="))
-
-
-def test_checkpoints_are_uploaded_refused_and_removed(page: Page, app: str, other_checkpoint: Path) -> None:
-    open_page(page, f"{app}/heads?{SENTENCE}")
-    sidebar = page.get_by_test_id("stSidebar")
-    expect(sidebar).to_contain_text("2 + 2 layers, 4 heads")
-    upload(page, "other.safetensors", other_checkpoint.read_bytes())
-    expect(sidebar).to_contain_text("1 + 1 layers, 2 heads")
-    expect(sidebar.get_by_test_id("stFileUploader")).to_have_count(1)
-    sidebar.get_by_test_id("stFileUploader").scroll_into_view_if_needed()
-    upload(page, "pytorch_model.bin", b"PK\x03\x04 a pickle in a zip")
-    refusal = sidebar.get_by_role("alert")
-    expect(refusal).to_contain_text("its files ('pytorch_model.bin') are of no known format")
-    expect(refusal).to_contain_text("give the folder, a zip archive of it, or all its files")
-    expect(refusal).to_contain_text("other.safetensors is still used")
-    expect(refusal).to_be_in_viewport(ratio=1)
-    upload(page, "again.safetensors", other_checkpoint.read_bytes())  # beside the refused file
-    expect(refusal).to_have_count(0)
-    upload(page, "bad.safetensors", b"this is no checkpoint")
-    expect(refusal).to_have_count(1)  # that of the last file
-    expect(refusal).to_contain_text("bad.safetensors (21 bytes) is not a safetensors file")
-    expect(refusal).to_contain_text("Headlight opens its own .safetensors files")
-    expect(sidebar).to_contain_text("1 + 1 layers, 2 heads")
-    wait_until_idle(page)
-    page.get_by_role("button", name="Close").click()
-    expect(sidebar).to_contain_text("2 + 2 layers, 4 heads")
-    expect(chosen(page)).to_have_count(1)
 
 
 def test_in_a_narrow_window_the_grid_is_above_the_map_in_both_colour_schemes(page: Page, app: str) -> None:

@@ -297,18 +297,8 @@ def test_the_sentence_bar_shows_probabilities_and_sends_words(page: Page) -> Non
     assert page.locator(".bar").evaluate_all("bars => bars.map(bar => bar.style.width)") == ["100%", "50%", "10%"]
     expect(page.locator("[aria-pressed=true]")).to_have_text("H\u00b7und")
     page.locator("[data-side=target]").first.click()
-    for key in (
-        "ArrowRight",
-        "Shift+Enter",
-        "Shift+Enter",
-        "ArrowLeft",
-        "Shift+Enter",
-        "Shift+Enter",
-        "Enter",
-        "Enter",
-        "Shift+Enter",
-        "Escape",
-    ):
+    twice = ["Shift+Enter"] * 2
+    for key in ("ArrowRight", *twice, "ArrowLeft", *twice, "Enter", "Enter", "Shift+Enter", "Escape"):
         page.keyboard.press(key)
     first, second = "target 0", "target 2"  # of which the first was selected, and a click let it go
     sent = [[], [second], [], [first], [], [first], [], [first], []]

@@ -50,18 +50,8 @@ TRANSLATION = Explanation(
     alternatives=((("\u2581Ein", -0.5), ("\u2581Der", -1.5)), (("</s>", -0.25), ("\u2581Hund", -2.0))),
     maps={},
 )
-SAMPLE: dict[str, Any] = {
-    "rank": 1,
-    "samples": 2,
-    "value": -1.5,
-    "share": 1,
-    "shared": "",
-    "own": "a dog",
-    "text": "a dog",
-    "note": "",
-    "parent": None,
-    "shown": False,
-}
+SAMPLE: dict[str, Any] = {"rank": 1, "samples": 2, "value": -1.5, "share": 1, "shared": "", "own": "a dog"}
+SAMPLE |= {"text": "a dog", "note": "", "parent": None, "shown": False}
 WORD: dict[str, Any] = {"spans": [["word", ""]], "covered": 1.0, "share": None}
 TREE = next(read_trees("(S (NP (DT The) (NN dog)) (VP (VBZ runs)))"))
 GRAPH = {
@@ -97,10 +87,7 @@ DRAWINGS: dict[str, tuple[ModuleType, Any]] = {
     "examples": (corpus_examples, corpus_examples.examples_payload([EXAMPLE] * 2, "Open")),
     "paths": (path_graph, [GRAPH, GRAPH]),
     "tokens": (token_steps, token_steps.steps_payload(TRANSLATION, step=0)),
-    "samples": (
-        fan,
-        {"rows": [SAMPLE, SAMPLE | {"parent": 0, "own": "cat"}], "title": "score", "direction": "ltr"},
-    ),
+    "samples": (fan, {"rows": [SAMPLE, SAMPLE | {"parent": 0, "own": "cat"}], "title": "score", "direction": "ltr"}),
     "sentence": (sentence_bar, sentence_bar.sentence_payload(EXPLANATION)),
 }
 

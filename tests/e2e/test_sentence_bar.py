@@ -70,11 +70,3 @@ def test_another_translation_is_behind_the_arrow(page: Page, app: str) -> None:
     page.go_back()
     wait_until_idle(page)
     expect(shown_translation(page)).to_have_text(re.compile("^1: "))
-
-
-def test_pictures_begin_near_the_top(page: Page, app: str) -> None:
-    page.set_viewport_size({"width": 1440, "height": 900})
-    open_page(page, f"{app}/step_through?{ADDRESS}")
-    below = page.locator(".st-key-below-sentence").bounding_box()
-    assert below is not None
-    assert below["y"] + below["height"] < 120

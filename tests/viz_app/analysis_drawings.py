@@ -330,22 +330,6 @@ def pictures(of: Subject) -> Iterator[Drawn]:
 
 
 DRAWINGS: tuple[Callable[[Subject], Iterator[Drawn]], ...] = (
-    *(
-        search,
-        samples,
-        faster_searches,
-        switches,
-        written,
-        scores,
-        contrasts,
-        layers,
-        panels,
-        patches,
-        paths,
-        steps,
-        trainings,
-        first_scores,
-        training,
-    ),
-    *(examples, scored_words, test_sets, trees, pictures),
+    *(search, samples, faster_searches, switches, written, scores, contrasts, layers, panels, patches, paths, steps),
+    *(trainings, first_scores, training, examples, scored_words, test_sets, trees, pictures),
 )

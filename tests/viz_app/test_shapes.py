@@ -14,6 +14,8 @@ LONG = "The old house on the hill was built. " * 7  # too long for BertViz, and 
 pytestmark = pytest.mark.usefixtures("caches")
 # 1 + 2 layers, d_k other than d_v, and self-attention restricted to 4 positions
 SHAPE = {"num_encoder_layers": 1, "num_decoder_layers": 2, "d_k": 3, "d_v": 5, "neighbourhood": 4}
+OTHER = {"norm": "pre", "final_norm": True, "embedding_norm": True, "activation": "gelu", "positions": "learned"}
+OTHER |= {"max_positions": 256, "tied": "none", "output_bias": True, "source_end": False, "forced_first_id": 5}
 FEW = {"beam_size": "1", "iterations": "2", "paper_text_3": "A dog runs.", "picture_view": "table"}
 
 
@@ -31,23 +33,7 @@ def test_pages_of_a_sentence_take_many_tokens(start: Start, saved_model: SaveMod
 
 @pytest.mark.usefixtures("small_pages")
 def test_every_page_shows_a_model_with_other_norms_or_says_why_not(start: Start, saved_model: SaveModel) -> None:
-    other = saved_model(
-        "odd",
-        2,
-        **SHAPE,
-        num_heads=2,
-        num_decoder_heads=4,
-        norm="pre",
-        final_norm=True,
-        embedding_norm=True,
-        activation="gelu",
-        positions="learned",
-        max_positions=256,
-        tied="none",
-        output_bias=True,
-        source_end=False,
-        forced_first_id=5,
-    )
+    other = saved_model("odd", 2, **SHAPE, **OTHER, num_heads=2, num_decoder_heads=4)
     app = start(other, **FEW)
     for page in VIEWS:
         to_page(comes_to(app, text=".", positions_view=FIRST_LAYER), page.name).run()

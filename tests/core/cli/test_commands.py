@@ -72,12 +72,6 @@ def test_the_precision_is_the_translator_s(
     assert set(used) == {precision}
 
 
-def test_a_line_too_long_for_one_sentence_is_split(translate: Translate, translator: Translator) -> None:
-    status, out, _ = translate(("It rains. " * 100 + "\n").encode(), "--beam-size", "1")
-    sentence = " ".join(translator.translate("It rains.", 1).text.splitlines())
-    assert (status, out) == (0, " ".join([sentence] * 100) + "\n")
-
-
 def test_the_best_hypotheses_of_each_line_have_tabs_between_them(translate: Translate, translator: Translator) -> None:
     data = ("\n".join(LINES) + "\n" + "It rains. " * 100).encode()
     status, out, _ = translate(data, "--beam-size", "3", "--n-best", "3")

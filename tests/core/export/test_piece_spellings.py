@@ -141,14 +141,8 @@ def test_an_unknown_spelling_is_refused(spelling: object) -> None:
 
 def test_special_tokens_are_known_at_the_ends_only() -> None:
     tokens = ["__en__", "\u2581a", "</s>", "\u2581b", "</s>", "eng_Latn"]
-    assert [is_special(each) for each in common_pieces(tokens, "sentencepiece")] == [
-        True,
-        False,
-        False,
-        False,
-        True,
-        True,
-    ]
+    found = map(is_special, common_pieces(tokens, "sentencepiece"))
+    assert [*found] == [True, False, False, False, True, True]
     assert explained(tokens, ["</s>", "</s>"]).source == "a </s> b"
     assert [is_special(each) for each in explained(tokens, ["</s>", "x", "</s>"]).predicted_tokens] == [False, True]
 

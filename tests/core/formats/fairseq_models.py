@@ -14,25 +14,12 @@ import torch
 from tests.lazy_imports import transformers
 
 PIECE_END = "</w>"
+OF_STACKS = {"embed_dim": 32, "ffn_embed_dim": 64, "layers": 2, "attention_heads": 4, "normalize_before": False}
 OPTIONS: dict[str, Any] = {
-    "arch": "transformer_wmt_en_de_big",
-    "task": "translation",
-    "source_lang": "en",
-    "target_lang": "de",
-    "encoder_embed_dim": 32,
-    "decoder_embed_dim": 32,
-    "encoder_ffn_embed_dim": 64,
-    "decoder_ffn_embed_dim": 64,
-    "encoder_layers": 2,
-    "decoder_layers": 2,
-    "encoder_attention_heads": 4,
-    "decoder_attention_heads": 4,
-    "encoder_normalize_before": False,
-    "decoder_normalize_before": False,
-    "adaptive_softmax_cutoff": None,
-    "share_all_embeddings": False,
-    "dropout": 0.3,
+    f"{stack}_{name}": value for stack in ("encoder", "decoder") for name, value in OF_STACKS.items()
 }
+OPTIONS |= {"arch": "transformer_wmt_en_de_big", "task": "translation", "source_lang": "en", "target_lang": "de"}
+OPTIONS |= {"adaptive_softmax_cutoff": None, "share_all_embeddings": False, "dropout": 0.3}
 
 
 def fairseq_state(model: transformers.FSMTForConditionalGeneration) -> dict[str, torch.Tensor]:

@@ -51,25 +51,11 @@ def joey_state(model: Seq2Seq) -> dict[str, Tensor]:
 
 
 def configuration(norm: str, activation: str, num_layers: int) -> dict[str, Any]:
-    stack = {
-        "type": "transformer",
-        "num_layers": num_layers,
-        "num_heads": 4,
-        "hidden_size": 32,
-        "ff_size": 64,
-        "embeddings": {"embedding_dim": 32, "scale": True},
-        "layer_norm": norm,
-        "activation": activation,
-    }
+    stack = {"type": "transformer", "num_layers": num_layers, "num_heads": 4, "hidden_size": 32, "ff_size": 64}
+    stack |= {"embeddings": {"embedding_dim": 32, "scale": True}, "layer_norm": norm, "activation": activation}
+    splitting = {"level": "bpe", "lowercase": False, "normalize": False, "tokenizer_type": "sentencepiece"}
     sides = {
-        side: {
-            "lang": code,
-            "level": "bpe",
-            "lowercase": False,
-            "normalize": False,
-            "tokenizer_type": "sentencepiece",
-            "tokenizer_cfg": {"model_file": f"models/{name}.model"},
-        }
+        side: {"lang": code, **splitting, "tokenizer_cfg": {"model_file": f"models/{name}.model"}}
         for side, code, name in (("src", "en", "source"), ("trg", "de", "target"))
     }
     return {

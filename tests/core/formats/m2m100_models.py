@@ -63,30 +63,14 @@ def write_model(
     """
     folder.mkdir(exist_ok=True)
     vocab_size = write_tokenizer(folder, pairs, nllb) + 2
-    config = transformers.M2M100Config(
-        **{
-            "vocab_size": vocab_size,
-            **SHAPE,
-            "attention_dropout": 0.0,
-            "encoder_layerdrop": 0.0,
-            "decoder_layerdrop": 0.0,
-            **changes,
-        }
-    )
+    dropout = dict.fromkeys(("attention_dropout", "encoder_layerdrop", "decoder_layerdrop"), 0.0)
+    config = transformers.M2M100Config(**{"vocab_size": vocab_size, **SHAPE, **dropout, **changes})
     torch.manual_seed(0)
     model = transformers.M2M100ForConditionalGeneration(config).eval()
     vary_norms_and_biases(model)
-    model.generation_config = transformers.GenerationConfig(
-        **{
-            "pad_token_id": 1,
-            "bos_token_id": 0,
-            "decoder_start_token_id": 2,
-            "eos_token_id": 2,
-            "num_beams": 4,
-            "max_length": 128,
-            **(generation or {}),
-        }
-    )
+    ids = {"pad_token_id": 1, "bos_token_id": 0, "decoder_start_token_id": 2, "eos_token_id": 2}
+    search = {"num_beams": 4, "max_length": 128}
+    model.generation_config = transformers.GenerationConfig(**ids | search | (generation or {}))
     if steps:
         train(model, transformers.M2M100Tokenizer.from_pretrained(folder), pairs, steps)
     model.to(dtype).save_pretrained(folder)

@@ -97,38 +97,20 @@ def write_model(
     """
     folder.mkdir(exist_ok=True)
     vocab_size, target_size = write_tokenizer(folder, pairs, codes, two)
-    config = transformers.MarianConfig(
-        **{
-            "vocab_size": vocab_size,
-            "decoder_vocab_size": target_size,
-            **SHAPE,
-            "activation_function": "swish",
-            "scale_embedding": True,
-            "pad_token_id": target_size - 1,
-            "decoder_start_token_id": target_size - 1,
-            "eos_token_id": 0,
-            "forced_eos_token_id": None,
-            "share_encoder_decoder_embeddings": not two,
-            **changes,
-        }
-    )
+    sizes = {"vocab_size": vocab_size, "decoder_vocab_size": target_size, **SHAPE}
+    own = {"activation_function": "swish", "scale_embedding": True, "share_encoder_decoder_embeddings": not two}
+    ids = dict.fromkeys(("pad_token_id", "decoder_start_token_id"), target_size - 1)
+    ids |= {"eos_token_id": 0, "forced_eos_token_id": None}
+    config = transformers.MarianConfig(**sizes | own | ids | changes)
     torch.manual_seed(0)
     model = transformers.MarianMTModel(config).eval()
     with torch.no_grad():
         model.final_logits_bias.normal_(std=0.3)
     vary_norms_and_biases(model)
     pad = config.pad_token_id
-    model.generation_config = transformers.GenerationConfig(
-        **{
-            "pad_token_id": pad,
-            "decoder_start_token_id": config.decoder_start_token_id,
-            "eos_token_id": 0,
-            "bad_words_ids": [[pad]],
-            "num_beams": 4,
-            "max_length": 128,
-            **(generation or {}),
-        }
-    )
+    ids = {"pad_token_id": pad, "decoder_start_token_id": config.decoder_start_token_id, "eos_token_id": 0}
+    search = {"bad_words_ids": [[pad]], "num_beams": 4, "max_length": 128}
+    model.generation_config = transformers.GenerationConfig(**ids | search | (generation or {}))
     if steps:
         train(model, transformers.MarianTokenizer.from_pretrained(folder), pairs[:LEARNED], steps)
     model.to(dtype).save_pretrained(folder)

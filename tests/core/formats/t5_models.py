@@ -82,19 +82,9 @@ def write_model(
     make_config, make_model = (
         getattr(transformers, f"{name}{part}") for part in ("Config", "ForConditionalGeneration")
     )
-    config = make_config(
-        **{
-            "vocab_size": write_tokenizer(folder, pairs, kind) + 3,
-            "d_model": 32,
-            "d_kv": 12,
-            "d_ff": 64,
-            "num_heads": 4,
-            "num_layers": 1,
-            "dropout_rate": 0.0,
-            "decoder_start_token_id": 0,
-            **changes,
-        }
-    )
+    sizes = {"vocab_size": write_tokenizer(folder, pairs, kind) + 3, "d_model": 32, "d_kv": 12, "d_ff": 64}
+    sizes |= {"num_heads": 4, "num_layers": 1, "dropout_rate": 0.0, "decoder_start_token_id": 0}
+    config = make_config(**sizes | changes)
     torch.manual_seed(0)
     model = make_model(config).eval()
     is_tied = changes.get("tie_word_embeddings", kind != "mt5")

@@ -14,7 +14,6 @@ from safetensors.torch import load_file, save_file
 
 from core.cli import commands as cli
 from core.export.attention_arrays import arrays_of_outputs, explanation_of_arrays
-from core.formats.checkpoint import CheckpointError
 from core.formats.importing import import_checkpoint
 from core.formats.opening import content_digest
 from core.formats.progress import reporting
@@ -150,7 +149,7 @@ def test_the_same_tokens_as_transformers(two: bool, with_codes: Path, tmp_path: 
 
 
 def test_one_model_has_one_digest_whatever_holds_it(original: Path, copy: Path, tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "model.zip", "w") as archive:
+    with zipfile.ZipFile(tmp_path / "model.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("README.md", "about it")
         for path in original.iterdir():
             archive.write(path, f"model/{path.name}")
@@ -216,14 +215,6 @@ def test_the_parameters_of_untied_matrices_are_counted(
     assert shown["output projection"] == f"{reference.lm_head.weight.numel():,}"
 
 
-def test_half_precision_is_kept(tmp_path: Path, parallel_text: Pairs) -> None:
-    write_model(tmp_path / "model", parallel_text, dtype=torch.float16)
-    out = tmp_path / "out.safetensors"
-    cli.main(["convert", str(tmp_path / "model"), str(out)])
-    assert {each.dtype for name, each in load_file(out).items() if name != "tokenizer.model"} == {torch.float16}
-    assert out.stat().st_size < 1.2 * sum(path.stat().st_size for path in (tmp_path / "model").iterdir())
-
-
 @pytest.mark.parametrize("legacy", [False, True])
 def test_a_pytorch_file_is_the_same(legacy: bool, original: Path, copy: Path) -> None:
     state = load_file(copy / "model.safetensors")
@@ -245,18 +236,6 @@ def test_a_pytorch_file_is_the_same(legacy: bool, original: Path, copy: Path) ->
     state["lm_head.weight"], positions[5] = shared, 0.5
     torch.save(state, copy / "pytorch_model.bin")
     small_models.assert_refused(copy, r"encoder.embed_positions.weight is not the table of sines and cosines")
-
-
-def test_an_archive_and_single_files_are_the_same(original: Path, tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "model.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in original.iterdir():
-            archive.write(path, f"opus-mt-en-de/{path.name}")
-    expected = import_checkpoint(original)
-    for source in (tmp_path / "model.zip", list(original.iterdir())):
-        found = import_checkpoint(source)
-        assert found.config == expected.config
-        for name, parameter in expected.model.named_parameters():
-            assert torch.equal(found.model.get_parameter(name), parameter)
 
 
 def test_probabilities_of_excluded_tokens_can_be_shared_out(copy: Path, parallel_text: Pairs) -> None:
@@ -332,11 +311,3 @@ def test_weights_are_finite(copy: Path) -> None:
     state["model.shared.weight"][3, 4] = torch.nan
     save_file(state, copy / "model.safetensors")
     small_models.assert_refused(copy, r"embedding.tokens.weight has 1 values that are not finite")
-
-
-def test_every_cut_of_the_weights_is_an_error(copy: Path) -> None:
-    data = (copy / "model.safetensors").read_bytes()
-    for length in (0, 1, 8, 9, 100, len(data) // 2, len(data) - 1):
-        (copy / "model.safetensors").write_bytes(data[:length])
-        with pytest.raises(CheckpointError):
-            import_checkpoint(copy)

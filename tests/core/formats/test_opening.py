@@ -13,32 +13,20 @@ from core.formats.source_files import open_source
 from tests.core.checkpoints import assert_not_loaded
 
 
-def test_a_checkpoint_of_headlight_is_found_in_a_folder_and_in_an_archive(tiny_checkpoint: Path, tmp_path: Path):
-    folder = tmp_path / "model"
-    folder.mkdir()
-    shutil.copy(tiny_checkpoint, folder)
-    (folder / "README.md").write_text("about it")
-    with zipfile.ZipFile(tmp_path / "model.zip", "w") as archive:
-        archive.write(tiny_checkpoint, f"model/{tiny_checkpoint.name}")
-    for source in (tiny_checkpoint, folder, tmp_path / "model.zip"):
-        with open_source([source]) as files:
-            found = own_file(files)
-            assert found is not None
-            assert found.name == tiny_checkpoint.name
-            assert found.read_bytes() == tiny_checkpoint.read_bytes()
-
-
-@pytest.mark.parametrize("name", ["UPPER.SAFETENSORS", "no-suffix", "model.bin", "model.pt", "config.json"])
+@pytest.mark.parametrize("name", ["a.safetensors", "A.SAFETENSORS", "none", "model.bin", "model.pt", "config.json"])
 def test_a_checkpoint_of_headlight_is_one_whatever_its_name(tiny_checkpoint: Path, tmp_path: Path, name: str) -> None:
     folder, archive = tmp_path / "folder", tmp_path / "ARCHIVE"
     folder.mkdir()
     shutil.copy(tiny_checkpoint, folder / name)
+    (folder / "README.md").write_text("about it")
     with zipfile.ZipFile(archive, "w") as file:
-        file.write(tiny_checkpoint, name)
+        file.write(tiny_checkpoint, f"model/{name}")
     for source in (folder / name, folder, archive):
         with open_source([source]) as files:
             found = own_file(files)
             assert found is not None
+            assert found.name == name
+            assert found.read_bytes() == tiny_checkpoint.read_bytes()
             assert load_checkpoint(found).config.num_heads == 4
     assert as_sources([folder / name]) == [[folder / name]]
 

@@ -30,24 +30,12 @@ from tests.core.formats.small_models import LEARNED
 from tests.lazy_imports import transformers
 
 QUOTED = "“Where,” she said, ‘is the nearest station…’"
+HALVES = {"position_order": "halves", "num_encoder_layers": 3, "num_decoder_layers": 1, "num_decoder_heads": 2}
+NO_BIASES = {"attention_bias": False, "feed_forward_bias": False, "output_bias": True}
 SHAPES: dict[str, dict[str, Any]] = {
     "paper": {},
-    "halves, other shapes": {
-        "position_order": "halves",
-        "num_encoder_layers": 3,
-        "num_decoder_layers": 1,
-        "num_decoder_heads": 2,
-        "decoder_d_ff": 40,
-        "activation": "swish",
-        "scale_embedding": False,
-    },
-    "two matrices, no biases": {
-        "tied": "inputs",
-        "attention_bias": False,
-        "feed_forward_bias": False,
-        "output_bias": True,
-        "activation": "gelu",
-    },
+    "halves, other shapes": {**HALVES, "decoder_d_ff": 40, "activation": "swish", "scale_embedding": False},
+    "two matrices, no biases": {**NO_BIASES, "tied": "inputs", "activation": "gelu"},
     "target's matrix": {"tied": "target"},
     "untied": {"tied": "none"},
 }

@@ -160,7 +160,8 @@ def test_a_full_disk_is_no_damage(tmp_path: Path) -> None:
 def test_a_source_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"^there is no .*nowhere: give a folder, a zip archive, or the files"):
         import_checkpoint(tmp_path / "nowhere")
-    assert_refused(tmp_path, r"its files \(none\) are of no known format")
+    advice = "give the folder, a zip archive of it, or all its files"
+    assert_refused(tmp_path, rf"its files \(none\) are of no known format: {advice}")
     (tmp_path / "other.txt").write_text("hello")
     assert_refused(tmp_path / "other.txt", r"its files \('other.txt'\) are of no known format")
     os.mkfifo(tmp_path / "pipe.zip")

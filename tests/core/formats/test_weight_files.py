@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save
 
 from core.formats.checkpoint import CheckpointError
 from core.formats.weight_files import open_weights
@@ -142,11 +143,11 @@ def test_a_large_pickle_is_refused(tmp_path: Path) -> None:
     assert_refused(large, r"data.pkl' has 17825792 bytes, at most 16777216 are read$")
 
 
-@pytest.mark.parametrize("legacy", [False, True])
-def test_every_cut_is_an_error(legacy: bool, tmp_path: Path) -> None:
-    file = io.BytesIO()
-    torch.save({"a": torch.randn(20, 5)}, file, _use_new_zipfile_serialization=not legacy)
-    data = file.getvalue()
+@pytest.mark.parametrize("kind", ["archive", "legacy", "safetensors"])
+def test_every_cut_is_an_error(kind: str, tmp_path: Path) -> None:
+    file, state = io.BytesIO(), {"a": torch.randn(20, 5)}
+    torch.save(state, file, _use_new_zipfile_serialization=kind == "archive")
+    data = save(state) if kind == "safetensors" else file.getvalue()
     for length in range(0, len(data), 13):
         (tmp_path / "model.bin").write_bytes(data[:length])
         with pytest.raises(CheckpointError):

@@ -47,17 +47,8 @@ class Seq2Seq(nn.Module):
     ) -> None:
         super().__init__()
         torch.manual_seed(0)
-        self.transformer = nn.Transformer(
-            32,
-            4,
-            *layers,
-            64,
-            0.0,
-            ACTIVATIONS[activation],
-            layer_norm_eps=eps,
-            batch_first=True,
-            norm_first=norm_first,
-        )
+        norms = {"layer_norm_eps": eps, "norm_first": norm_first}
+        self.transformer = nn.Transformer(32, 4, *layers, 64, 0.0, ACTIVATIONS[activation], batch_first=True, **norms)
         if not final_norm:
             self.transformer.encoder.norm = self.transformer.decoder.norm = None
         self.src_tok_emb, self.tgt_tok_emb = Embedding(source_size, 32), Embedding(target_size, 32)

@@ -25,25 +25,15 @@ from tests.core.compiled_variants import build
 
 SOURCE = torch.tensor([[5, 9, 23, 2, 0], [7, 7, 31, 40, 2]])
 TINY = PRESETS["tiny"]
+OPUS_MT = {"activation": "swish", "position_order": "halves", "output_bias": True, "pad_id": 63, "bos_id": 63}
+OPUS_MT |= {"eos_id": 0, "forced_first_id": 5, "never_ids": (63, 7), "penalty_formula": "length"}
 CONFIGS = {
     "tiny": TINY,
     "other widths": replace(TINY, d_k=6, d_v=10, num_decoder_heads=3),
     "restricted": replace(TINY, neighbourhood=3),
     "one head": replace(TINY, num_heads=1),
     "learned positions": replace(TINY, positions="learned"),
-    "OPUS-MT": replace(
-        TINY,
-        activation="swish",
-        position_order="halves",
-        output_bias=True,
-        pad_id=63,
-        bos_id=63,
-        eos_id=0,
-        forced_first_id=5,
-        never_ids=(63, 7),
-        penalty_formula="length",
-        early_stopping=False,
-    ),
+    "OPUS-MT": replace(TINY, **OPUS_MT, early_stopping=False),
     "NLLB": replace(
         TINY, norm="pre", final_norm=True, position_order="halves", position_exponent="i/(n-1)", position_offset=2
     ),

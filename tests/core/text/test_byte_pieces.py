@@ -21,19 +21,8 @@ def labels(*tokens: str) -> list[str]:
 
 
 def test_accents_joined_emoji_and_flags_are_one_with_what_they_stand_on() -> None:
-    tokens = [
-        "\u2581",
-        "e",
-        "<0xCC>",
-        "<0x81>",
-        "t",
-        "\U0001f469",
-        "\u200d",
-        "\U0001f467",
-        "\u0643",
-        "\u064f",
-        *"\U0001f1e9\U0001f1ea\U0001f1eb",
-    ]
+    tokens = ["\u2581", "e", "<0xCC>", "<0x81>", "t", *"\U0001f469\u200d\U0001f467\u0643\u064f"]
+    tokens += "\U0001f1e9\U0001f1ea\U0001f1eb"
     groups = [range(1), range(1, 4), range(4, 5), range(5, 8), range(8, 10), range(10, 12), range(12, 13)]
     assert list(byte_pieces.grapheme_groups(tokens)) == groups
     assert readable("\u064f") == f"{JOINT}\u25cc\u064f"  # with no letter of its own: on a dotted circle
@@ -116,9 +105,6 @@ def test_tokens_of_several_bytes():
     assert byte_pieces.decode_pieces(tokens) == "a\u2581漢b"
     assert [
         (each.spells, each.number, each.num_bytes) for each in tokens if isinstance(each, byte_pieces.BytePiece)
-    ] == [
-        ("漢", 1, 3),
-        ("漢", 3, 3),
-    ]
+    ] == [("漢", 1, 3), ("漢", 3, 3)]
     assert byte_pieces.byte_label(tokens[2]) == "漢 3/3"
     assert byte_pieces.bytes_of("<0xE6>b") is byte_pieces.bytes_of("b") is None

@@ -43,18 +43,8 @@ def test_sentences(text: str, sentences: list[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        " ",
-        "\n\n",
-        " a. B \n\n c.",
-        "a",
-        "...",
-        "? ! .\t.",
-        "x.\u00a0Y.\u2028Z",
-        "م؟ ن",
-        "。 。。」a",
-        "。",
-        " 。\n",
+        *("", " ", "\n\n", " a. B \n\n c.", "a", "...", "? ! .\t.", "x.\u00a0Y.\u2028Z"),
+        *("م؟ ن", "。 。。」a", "。", " 。\n"),
     ],
 )
 def test_nothing_is_lost(text: str) -> None:

@@ -57,17 +57,8 @@ def test_each_sentence_is_read_from_where_most_of_its_letters_are_and_each_word_
 
 def test_selected_words_go_by_their_names(explanation: Explanation) -> None:
     words = words_by_name(explanation)
-    assert list(words) == [
-        "source 0",
-        "source 1",
-        "source 2",
-        "source 3",
-        "target 0",
-        "target 1",
-        "target 3",
-        "target 4",
-        "target 7",
-    ]
+    numbers = {"source": range(4), "target": (0, 1, 3, 4, 7)}
+    assert list(words) == [f"{side} {number}" for side, each in numbers.items() for number in each]
     assert words["target 1"] == ("target", range(1, 3))
     assert sentence_payload(explanation, (words["target 1"], words["source 0"]))["selected"] == ["target 1", "source 0"]
     assert sentence_payload(explanation)["selected"] == []

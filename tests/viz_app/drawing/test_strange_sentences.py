@@ -35,10 +35,7 @@ MOST = 30  # tokens to which sentences are cut, but for one in a thousand: drawi
 MOST_FAILURES = 20
 # modules that draw no token: they have numbers, texts of the interface, or serve the others
 WITHOUT_TOKENS = {
-    *(
-        f"viz_app.drawing.{name}"
-        for name in (*("bertviz_scripts", "display_text", "head_names", "plotly_chart", "theme"),)
-    ),
+    *(f"viz_app.drawing.{name}" for name in ("bertviz_scripts", "display_text", "head_names", "plotly_chart", "theme")),
     *(
         f"viz_app.views.{name}"
         for name in (

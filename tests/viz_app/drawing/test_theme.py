@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from viz_app.drawing.head_grid import readable_on
+from viz_app.drawing.head_grid import contrast, readable_on
 from viz_app.drawing.theme import DARK, LIGHT, Theme, head_name, theme_named
 
 # Machado, Oliveira & Fernandes (2009), severity 1, on linear RGB.
@@ -33,11 +33,6 @@ def lab(color: str, vision: str = "normal") -> NDArray[np.float64]:
     x, y, z = XYZ @ np.clip(COLOR_VISION[vision] @ linear(color), 0, 1) / (0.9505, 1.0, 1.089)
     fx, fy, fz = (value ** (1 / 3) if value > 216 / 24389 else (24389 / 27 * value + 16) / 116 for value in (x, y, z))
     return np.array([116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)])
-
-
-def contrast(one: str, other: str) -> float:
-    low, high = sorted(float(XYZ[1] @ linear(color)) for color in (one, other))
-    return (high + 0.05) / (low + 0.05)
 
 
 @both

@@ -8,15 +8,8 @@ import pytest
 from viz_app.drawing import theme
 
 ROOT = Path(__file__).parents[3]
-FOLDERS = (
-    "core/drawing",
-    "core/export",
-    "core/notebook",
-    "viz_app/components",
-    "viz_app/drawing",
-    "viz_app/frame",
-    "viz_app/views",
-)
+IN_APP = ("components", "drawing", "frame", "views")
+FOLDERS = ("core/drawing", "core/export", "core/notebook", *(f"viz_app/{name}" for name in IN_APP))
 SIZES = {"small": theme.SMALL, "note": theme.NOTE, "text": theme.TEXT, "words": theme.WORDS, "large": theme.LARGE}
 FREE = {
     "step_walk.css",  # as large as the window, like a slide; every part of it is a share of that, see below

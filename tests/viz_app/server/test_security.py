@@ -124,8 +124,13 @@ def test_a_hash_is_that_of_the_text_of_the_script() -> None:
     assert source_hash("alert(1)") == "'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='"
 
 
-@pytest.mark.parametrize(("host", "status"), [("[::1]:8501", 200), ("[::1]", 200), ("[::2]:8501", 400)])
-def test_the_loopback_address_of_ipv6_is_a_name_of_this_machine(client: TestClient, host: str, status: int) -> None:
+NAMES = ["localhost", "127.0.0.1:8501", "[::1]:8501", "[::1]"]
+OTHERS = ["headlight.example", "localhost.example:80", "[::2]:8501"]
+
+
+@pytest.mark.parametrize(("host", "status"), [*((each, 200) for each in NAMES), *((each, 400) for each in OTHERS)])
+def test_only_names_of_this_machine_are_answered(client: TestClient, host: str, status: int) -> None:
+    """Otherwise a page from elsewhere whose name points here (DNS rebinding) could read the app."""
     assert client.get("/", headers={"host": host}).status_code == status
 
 

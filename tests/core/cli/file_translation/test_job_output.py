@@ -72,12 +72,6 @@ def test_resume_begins_where_nothing_is_there(path: Path, content: bytes | None)
     assert path.read_bytes() == b"eins\n"
 
 
-def test_an_output_is_not_overwritten(interrupted: Path) -> None:
-    message = "out.txt is not empty: add --resume to continue the job that wrote it, or remove it, or give another --o"
-    refused(interrupted, message, resume=False)
-    assert interrupted.read_bytes() == b"eins\n\n"
-
-
 def test_a_complete_output_is_not_resumed(path: Path) -> None:
     path.write_text("eins\n")
     refused(path, "there is no out.txt.progress beside it, so it is complete", resume=True)

@@ -4,12 +4,7 @@ import pytest
 
 from core.analysis.corpus.head_scores import within
 from core.analysis.corpus.index import IndexedSentence
-from core.analysis.corpus.shown_examples import (
-    MarkedText,
-    ShownExample,
-    examples_table,
-    sides,
-)
+from core.analysis.corpus.shown_examples import MarkedText, ShownExample, examples_table, sides
 from core.translator import Translator
 from viz_app.views.corpus.corpus_examples import examples_payload
 from viz_app.views.corpus.parallel_coordinates import sent_range
