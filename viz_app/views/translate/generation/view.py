@@ -61,6 +61,7 @@ The fastest of up to {runs} runs of this sentence on this machine, fewer where t
 PyTorch: the app's other pages search faster. Fewer passes are not always faster: a pass over several tokens costs more
 than one over a single token, and the draft model has its own.
 """)
+PASSES = marked("passes of the decoder")
 KIND_TEXTS = {
     **head_names.KIND_TEXTS,
     "decoder_self": marked("each target token attends to all of them, later ones too"),
@@ -149,7 +150,7 @@ def line(name: str, tokens: int, passes: int, run: TimedResult[Any], besides: st
     return {
         marked("search"): name,
         marked("tokens"): tokens,
-        marked("passes of the decoder"): passes,
+        PASSES: passes,
         marked("tokens per pass"): round(tokens / passes, 2),
         marked("besides"): besides,
         marked("milliseconds"): round(1000 * run.seconds, 1),
@@ -244,7 +245,7 @@ def page(reading: Reading) -> None:
         parts = [part(compared, reading.search) for part in (one_by_one, speculative, mask_predict)]
     table = pd.DataFrame([each for part in parts for each in part])
     with above:
-        passes = dict(zip(table["search"], table["passes of the decoder"].tolist(), strict=True))
+        passes = dict(zip(table["search"], table[PASSES].tolist(), strict=True))
         show_answer(passes_answer(passes), tr(HOW_TO_READ))
     st.markdown(tr("**Side by side**"), help=tr(ABOUT_TIMES, runs=RUNS))
     show_table(table)
