@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, Literal
 
 from core.capture import AttentionMap, KindMaps
-from core.files.tabular import Tabular, stacked
+from core.files.tabular import Tabular, as_columns, stacked
 from core.text.sentences import missing_sentences
 from core.trace import Kind
 
@@ -79,7 +79,7 @@ class Translation(Tabular):
             for position, token in enumerate(zip(each.token_ids, each.tokens, each.token_log_probs, strict=True))
         ]
         names = ("hypothesis", "text", "score", "position", "token_id", "token", "log_prob")
-        return {name: [row[column] for row in rows] for column, name in enumerate(names)}
+        return as_columns(names, rows)
 
     def show(self) -> Any:
         """Draw the hypotheses in a notebook, as a `core.notebook.HypothesisView`.

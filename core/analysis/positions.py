@@ -12,6 +12,7 @@ from core.analysis.correlation import spearman
 from core.analysis.declaration import Columns
 from core.files.extras import needs
 from core.files.shipped_files import shipped_folder
+from core.files.tabular import as_columns
 from core.model import Transformer, sinusoidal_encoding
 
 if TYPE_CHECKING:
@@ -123,13 +124,12 @@ def by_position(values: Tensor) -> Columns:
 def sinusoid_columns(dimensions: Sequence[int], num_positions: int, d_model: int) -> Columns:
     """A row for each position of each selected dimension, with its period."""
     encoding, periods = sinusoidal_encoding(num_positions, d_model), wavelengths(d_model)
-    places = [(dimension, position) for dimension in dimensions for position in range(num_positions)]
-    return {
-        "dimension": [dimension for dimension, _ in places],
-        "period": [periods[dimension // 2].item() for dimension, _ in places],
-        "position": [position for _, position in places],
-        "value": [encoding[position, dimension].item() for dimension, position in places],
-    }
+    rows = (
+        (dimension, periods[dimension // 2].item(), position, encoding[position, dimension].item())
+        for dimension in dimensions
+        for position in range(num_positions)
+    )
+    return as_columns(("dimension", "period", "position", "value"), rows)
 
 
 def rotation_columns(position: int, offset: int, d_model: int) -> Columns:

@@ -12,6 +12,7 @@ import torch
 from core.analysis.declaration import Columns
 from core.decoding import FREE, Constraints, Sampling
 from core.decoding.sampling import PLAIN, filtered
+from core.files.tabular import as_columns
 from core.results import ScoredText
 from core.translator import Translator
 
@@ -31,17 +32,12 @@ class SampleFan:
 
     def table(self) -> Columns:
         """A row for each hypothesis and each sample, both counted from 0."""
-        rows = [("hypothesis", *each) for each in enumerate(self.hypotheses)]
-        rows += [("sample", *each) for each in enumerate(self.samples)]
-        return {
-            "kind": [kind for kind, _, _ in rows],
-            "number": [number for _, number, _ in rows],
-            "log_prob": [each.log_prob for *_, each in rows],
-            "score": [each.score for *_, each in rows],
-            "tokens": [len(each.tokens) for *_, each in rows],
-            "finished": [each.finished for *_, each in rows],
-            "translation": [each.text for *_, each in rows],
-        }
+        rows = (
+            (kind, number, each.log_prob, each.score, len(each.tokens), each.finished, each.text)
+            for kind, texts in (("hypothesis", self.hypotheses), ("sample", self.samples))
+            for number, each in enumerate(texts)
+        )
+        return as_columns(("kind", "number", "log_prob", "score", "tokens", "finished", "translation"), rows)
 
 
 def sample_fan(

@@ -6,7 +6,10 @@
 Sizes are computed, not measured: parameters, attention weights, and what a pass will keep by its model and its lengths.
 """
 
+import ctypes
+import gc
 import os
+import sys
 import threading
 import weakref
 from collections import deque
@@ -67,8 +70,10 @@ class ProcessMemory:
             NoRoomError: there is not as much; the message names what needs it, and has the advice.
         """
         for free in self.reclaim:
-            while not self._fits(size) and free():
-                pass
+            is_more = True
+            while is_more and not self._fits(size):
+                is_more = free()
+                return_freed_memory()
         if not self._fits(size):
             raise NoRoomError(
                 f"{what} would take {_megabytes(size)} MB, and open models and their results take "
@@ -134,6 +139,13 @@ class ProcessMemory:
 
 
 PROCESS = ProcessMemory()
+
+
+def return_freed_memory() -> None:
+    """Return the memory of what is garbage to the system, if glibc allocates it, which would keep it for later."""
+    gc.collect()
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
+        trim(0)
 
 
 def default_limit() -> int:

@@ -1,12 +1,18 @@
 """Results with a table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.files.extras import needs
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def as_columns(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
+    """A table by its columns, from its rows."""
+    listed = list(rows)
+    return {name: [row[number] for row in listed] for number, name in enumerate(names)}
 
 
 def stacked(tables: Sequence[Mapping[str, Sequence[Any]]]) -> dict[str, list[Any]]:

@@ -23,7 +23,7 @@ from core.capture import AttentionMap, Kind
 from tests.fixtures import SaveModel
 from tests.viz_app.pages import Start
 from viz_app.controls import job_control
-from viz_app.session import model_memory, open_models
+from viz_app.session import model_memory
 from viz_app.session.models import CHECKPOINT_VARIABLE
 from viz_app.views.models.over_training import histories, measurement
 from viz_app.views.models.parsing import parser_model
@@ -116,8 +116,8 @@ def start(tiny_checkpoint: Path, caches: None, monkeypatch: pytest.MonkeyPatch) 
     A model that has learned nothing never ends a sentence, so the limit is near.
     """
     monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 1)
-    # A search of all objects for garbage: tests/viz_app/session/test_model_memory.py has one.
-    monkeypatch.setattr(open_models, "return_freed_memory", lambda: None)
+    # A search of all objects for garbage: tests/core/files/test_process_memory.py has one.
+    monkeypatch.setattr("core.files.process_memory.return_freed_memory", lambda: None)
 
     def make(checkpoint: Path = tiny_checkpoint, **address: str | list[str]) -> AppTest:
         monkeypatch.setenv(CHECKPOINT_VARIABLE, str(checkpoint))

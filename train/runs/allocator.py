@@ -22,14 +22,3 @@ def keep_freed_memory() -> None:
             libc = ctypes.CDLL(None)
             libc.mallopt(M_MMAP_MAX, 0)
             libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
-
-
-def return_freed_memory() -> None:
-    """Return the free pages of the heap to the system.
-
-    The sizes of tensors differ between steps, and between training, validation and search, so that the heap fragments
-    and would grow without bound. A call every few hundred steps costs next to nothing.
-    """
-    if sys.platform == "linux":
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).malloc_trim(0)

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from core.files.console import command_line
+from core.files.process_memory import return_freed_memory
 from core.formats.checkpoint import save_checkpoint
 from core.images.line_reader import LineReader
 from core.images.patches import from_patches
@@ -24,7 +25,6 @@ from train.data.token_shards import TokenShards
 from train.distributed import World
 from train.loss import MaskedLoss, TranslationLoss, loss_module
 from train.recipe import Recipe
-from train.runs.allocator import return_freed_memory
 from train.runs.log_writer import Log
 from train.runs.provenance import now
 from train.runs.run_folder import RunFolder
@@ -71,7 +71,7 @@ class Saver:
             self._show_samples(training)
         training.model.train()
         self.snapshot(training, is_best=training.record_validation(numbers["nll"]))
-        return_freed_memory()
+        return_freed_memory()  # sizes of tensors differ here, so that the heap fragments and would grow without bound
         self._log.pace()  # leaves the time taken here out of the training pace
 
     def snapshot(self, training: Training, is_best: bool = False) -> None:

@@ -13,7 +13,6 @@ from streamlit import runtime
 from streamlit.runtime.session_manager import SessionInfo, SessionStorage
 
 from viz_app.session import model_memory
-from viz_app.session.model_memory import return_freed_memory
 
 GRACE = 120.0  # seconds in which a visitor who comes back finds everything as it was
 MOST = 128  # sessions that are kept
@@ -79,6 +78,8 @@ class LeftVisitors(SessionStorage):
             self._returning = self._loop.call_later(1.0, self._return_memory)
 
     def _return_memory(self) -> None:
+        from core.files.process_memory import return_freed_memory
+
         self._returning = None
         self._loop.run_in_executor(None, return_freed_memory)
 

@@ -4,9 +4,6 @@ A model that a visitor has opened is in memory as long as a session holds it. On
 as long as there is room: the least recently used goes first, and is loaded again when it is needed.
 """
 
-import ctypes
-import gc
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -92,13 +89,6 @@ _loading = threading.Lock()  # held while one of the operator is loaded
 end_left_visitor: Callable[[], bool] = bool
 
 
-def return_freed_memory() -> None:
-    """Return the memory of closed models to the system, if glibc allocates it, which would keep it for later."""
-    gc.collect()
-    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
-        trim(0)
-
-
 def limit_memory() -> None:
     """Let models, their results and passes take the memory of the settings, and no more.
 
@@ -110,20 +100,12 @@ def limit_memory() -> None:
 
     megabytes = environment.memory_megabytes()
     PROCESS.limit = default_limit() if megabytes is None else megabytes * MIB
-    PROCESS.reclaim = _drop_results, _drop_left_visitor, _drop_offered
+    PROCESS.reclaim = _drop_results, lambda: end_left_visitor(), _drop_offered
 
 
 def _drop_results() -> bool:
     st.cache_resource.clear()
-    return_freed_memory()
     return False
-
-
-def _drop_left_visitor() -> bool:
-    if not end_left_visitor():
-        return False
-    return_freed_memory()
-    return True
 
 
 def _drop_offered() -> bool:
@@ -131,7 +113,6 @@ def _drop_offered() -> bool:
         if not _kept:
             return False
         del _kept[min(_kept, key=lambda key: _kept[key].used)]
-    return_freed_memory()
     return True
 
 

@@ -8,7 +8,7 @@ from viz_app.drawing.display_text import FULL_STOPS
 from viz_app.language import marked, tr
 from viz_app.session import model_memory
 from viz_app.session.model_memory import Loaded, SeveralModelsError
-from viz_app.session.models import Model, own_translator, precision, refusals, sha256
+from viz_app.session.models import Model, own_translator, precision, refusals
 
 if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
     from core import Explanation, Translator
@@ -36,6 +36,7 @@ def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" =
     """
     from core import Translator
     from core.export.attention_arrays import explanation_of_arrays, holds_arrays, load_arrays
+    from core.files.file_writing import file_digest
     from core.files.process_memory import PROCESS, SMALLER
     from core.formats.importing import import_files
     from core.formats.opening import content_digest, own_file
@@ -56,7 +57,7 @@ def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" =
             paths = [paths[0] / chosen] if paths[0].is_dir() else paths
     if len(paths) == 1 and holds_arrays(arrays := paths[0]):
         with refusals(name):
-            digest = sha256(arrays)
+            digest = file_digest(arrays)
             return Model(name, digest, _shared(digest, lambda: explanation_of_arrays(load_arrays(arrays))), path)
     with (
         refusals(name),
@@ -64,7 +65,7 @@ def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" =
         PROCESS.reserved(2 * files.num_bytes, name, SMALLER),  # numbers of 16 bits become float32
     ):
         if (own := own_file(files)) is not None:
-            digest = sha256(own)
+            digest = file_digest(own)
             return Model(name, digest, _shared(digest, lambda: own_translator(own)), path)
         with reporting(progress):
             checkpoint = import_files(files)

@@ -4,7 +4,6 @@ A model that a visitor has opened is in memory as long as a session has it open 
 app starts with and the other shipped ones are in memory as long as there is room (see `model_memory`).
 """
 
-import hashlib
 import os
 import stat
 from collections.abc import Callable, Generator
@@ -68,9 +67,11 @@ class Model:
         return WeakValueDictionary()
 
     def _load_again(self) -> "Translator":
+        from core.files.file_writing import file_digest
+
         path = Path(self.path)
         with refusals(self.name):
-            if sha256(path) != self.digest:
+            if file_digest(path) != self.digest:
                 raise ModelError("{name} has changed since it was opened: open it again.", name=self.name)
             return own_translator(path)
 
@@ -189,13 +190,9 @@ def model_at(path: Path) -> Model:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _file_digest(path: str, mtime_ns: int, size: int) -> str:
-    return sha256(Path(path))
+    from core.files.file_writing import file_digest
 
-
-def sha256(path: Path) -> str:
-    """Return the digest of a file in hexadecimal."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return file_digest(Path(path))
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

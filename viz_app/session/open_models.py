@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from viz_app.session import models, readings
-from viz_app.session.model_memory import return_freed_memory
 from viz_app.session.models import Model
 from viz_app.session.state import forget_model
 
@@ -71,6 +70,8 @@ class OpenModels:
 
     def close(self, digest: str) -> None:
         """Close a model that the visitor has opened; if it was the current one, show the one the app starts with."""
+        from core.files.process_memory import return_freed_memory
+
         model = self.opened.pop(digest, None)
         if self.current == digest:
             self.show("")

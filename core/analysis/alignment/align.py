@@ -14,6 +14,7 @@ from core.analysis.pictures import Dot, Dots
 from core.analysis.subject import MODEL
 from core.capture import AttentionMap
 from core.files.number_range import FROM_1
+from core.files.tabular import as_columns
 from core.text.phrases import Number, Phrase, marked
 from core.trace import Head
 from core.translator import Translator
@@ -42,15 +43,11 @@ class RankedAligners(PicturedResult):
 
         `rows` says which decoder rows stand for a target word: those fed it, or those that predict it.
         """
-        scores = [aligner.score for aligner in self.aligners]
-        return {
-            "layer": [aligner.layer for aligner in self.aligners],
-            "head": [aligner.head for aligner in self.aligners],
-            "rows": [aligner.rows for aligner in self.aligners],
-            "error_rate": [score.error_rate for score in scores],
-            "precision": [score.precision for score in scores],
-            "recall": [score.recall for score in scores],
-        }
+        rows = (
+            (each.layer, each.head, each.rows, each.score.error_rate, each.score.precision, each.score.recall)
+            for each in self.aligners
+        )
+        return as_columns(("layer", "head", "rows", "error_rate", "precision", "recall"), rows)
 
     def pictures(self, at: Head = FIRST) -> tuple[Dots]:
         """The error rate of each head, by those of its rows that align better."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import torch
@@ -22,6 +23,7 @@ from core.analysis.alignment.pharaoh import GoldLinks, Link
 from core.analysis.attribution.rollout import row_shares
 from core.analysis.tokens.words import is_special, text_word_groups, word_groups, word_labels
 from core.capture import AttentionMap
+from core.files.tabular import as_columns
 from core.text.phrases import Number, Phrase, listed
 
 # Thresholds of `WordAlignment`; rules of thumb.
@@ -59,16 +61,13 @@ class WordAlignment:
 
     def table(self, gold: GoldLinks) -> dict[str, list[Any]]:
         """A row for each pair of words, from 0: its weight, whether it is a link, and "sure", "possible" or ""."""
-        pairs = [(source, target) for target in range(len(self.target)) for source in range(len(self.source))]
-        return {
-            "target_position": [target for _, target in pairs],
-            "target": [self.target[target] for _, target in pairs],
-            "source_position": [source for source, _ in pairs],
-            "source": [self.source[source] for source, _ in pairs],
-            "weight": self.weights.flatten().tolist(),
-            "link": [pair in self.links for pair in pairs],
-            "gold": ["sure" if pair in gold.sure else "possible" if pair in gold.possible else "" for pair in pairs],
-        }
+        rows: list[tuple[object, ...]] = []
+        for (target, target_word), (source, word) in product(enumerate(self.target), enumerate(self.source)):
+            pair, weight = (source, target), float(self.weights[target, source])
+            link = "sure" if pair in gold.sure else "possible" if pair in gold.possible else ""
+            rows.append((target, target_word, source, word, weight, pair in self.links, link))
+        names = "target_position", "target", "source_position", "source", "weight", "link", "gold"
+        return as_columns(names, rows)
 
     def target_table(self, shares: Sequence[float]) -> dict[str, Sequence[Any]]:
         """A row for each target word: its link with its weight and, if known, its shares from source and prefix."""

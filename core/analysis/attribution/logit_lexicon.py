@@ -24,6 +24,7 @@ from core.analysis.linear_norm import FrozenNorm
 from core.analysis.pictures import Cell, Dot, Dots, Grid
 from core.analysis.tokens.words import readable, readable_all
 from core.files.number_range import FROM_1
+from core.files.tabular import as_columns
 from core.text.byte_pieces import is_special
 from core.text.phrases import Number, Phrase, marked, numbers
 from core.trace import Head, parse_head
@@ -56,14 +57,12 @@ class Lexicon(PicturedResult):
 
     def table(self) -> Columns:
         """A row for each source token and each piece that the head promotes for it."""
-        rows = [(key, rank, *entry) for key, of_key in enumerate(self.entries) for rank, entry in enumerate(of_key)]
-        return {
-            "key": [key for key, *_ in rows],
-            "key_token": [str(self.source_tokens[key]) for key, *_ in rows],
-            "rank": [rank for _, rank, _, _ in rows],
-            "piece": [self.piece(token_id) for *_, token_id, _ in rows],
-            "score": [score for *_, score in rows],
-        }
+        rows = (
+            (key, str(self.source_tokens[key]), rank, self.piece(token_id), score)
+            for key, of_key in enumerate(self.entries)
+            for rank, (token_id, score) in enumerate(of_key)
+        )
+        return as_columns(("key", "key_token", "rank", "piece", "score"), rows)
 
     def pictures(self, at: Head = FIRST) -> tuple[Grid]:
         """A row for each source token, with its pieces coloured by their scores."""
@@ -107,12 +106,8 @@ class LexiconRanking(PicturedResult):
 
     def table(self) -> Columns:
         """A row for each head, best first."""
-        return {
-            "layer": [agreement.head.layer for agreement in self.heads],
-            "head": [agreement.head.head for agreement in self.heads],
-            "reciprocal_rank": [agreement.reciprocal_rank for agreement in self.heads],
-            "first": [agreement.first for agreement in self.heads],
-        }
+        rows = ((each.head.layer, each.head.head, each.reciprocal_rank, each.first) for each in self.heads)
+        return as_columns(("layer", "head", "reciprocal_rank", "first"), rows)
 
     def pictures(self, at: Head = FIRST) -> tuple[Dots]:
         """The agreement of each head."""

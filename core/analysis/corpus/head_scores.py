@@ -9,6 +9,7 @@ from core.analysis.corpus.behaviours import BEHAVIOURS, ranked
 from core.analysis.corpus.index import QUANTILES, CorpusIndex
 from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
+from core.files.tabular import as_columns
 from core.text.phrases import listed
 from core.trace import KINDS, Head, Kind
 
@@ -102,8 +103,4 @@ def head_points(
 
 def points_table(points: Sequence[Point]) -> dict[str, list[Any]]:
     """Return a row for each head, counted from 0."""
-    return {
-        **{name: [getattr(head, name) for head, _, _ in points] for name in Head._fields},
-        "x": [across for _, across, _ in points],
-        "y": [up for _, _, up in points],
-    }
+    return as_columns((*Head._fields, "x", "y"), ((*head, across, up) for head, across, up in points))

@@ -28,6 +28,7 @@ from core.analysis.declaration import Analysis, Columns, PicturedResult, option
 from core.analysis.pictures import Dot, Dots
 from core.analysis.subject import EXPLAINED
 from core.capture import AttentionMap
+from core.files.tabular import as_columns
 from core.results import Explanation
 from core.text.byte_pieces import is_special
 from core.text.phrases import Number, Phrase, marked
@@ -58,13 +59,8 @@ class HeadDistances(PicturedResult):
 
     def table(self) -> Columns:
         """A row for each head; layers and heads are counted from 0."""
-        return {
-            "kind": [each.head.kind for each in self.heads],
-            "layer": [each.head.layer for each in self.heads],
-            "head": [each.head.head for each in self.heads],
-            "distance": [each.distance for each in self.heads],
-            "share": [each.share for each in self.heads],
-        }
+        rows = ((*each.head, each.distance, each.share) for each in self.heads)
+        return as_columns((*Head._fields, "distance", "share"), rows)
 
     def pictures(self, at: Head) -> tuple[Dots]:
         """The heads of this kind that have a distance."""

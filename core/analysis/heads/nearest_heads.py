@@ -37,6 +37,7 @@ from core.analysis.tokens.words import mean_over_words
 from core.capture import AttentionMap
 from core.decoding.text_codec import require_text
 from core.files.number_range import FROM_1
+from core.files.tabular import as_columns
 from core.text.phrases import Number, Phrase, marked
 from core.text.sentences import naming_sentence
 from core.text.text_files import read_text, split_lines
@@ -79,20 +80,12 @@ class HeadCorrelations(PicturedResult):
     def table(self) -> Columns:
         """A row for each head and each of the nearest to it; layers and heads are counted from 0, ranks from 1."""
         rows = [
-            (head, rank, near)
+            (*head, rank, near.head.layer, near.head.head, near.correlation)
             for mine, _ in self.heads.values()
             for head in mine
             for rank, near in enumerate(self.nearest_to(head)[: self.nearest], start=1)
         ]
-        return {
-            "kind": [head.kind for head, _, _ in rows],
-            "layer": [head.layer for head, _, _ in rows],
-            "head": [head.head for head, _, _ in rows],
-            "rank": [rank for _, rank, _ in rows],
-            "other_layer": [near.head.layer for _, _, near in rows],
-            "other_head": [near.head.head for _, _, near in rows],
-            "correlation": [near.correlation for _, _, near in rows],
-        }
+        return as_columns((*Head._fields, "rank", "other_layer", "other_head", "correlation"), rows)
 
     def pictures(self, at: Head) -> tuple[Grid, ...]:
         """The heads of the second model by their correlation with one of the first; those without one are empty."""

@@ -21,6 +21,7 @@ from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, 
 from core.analysis.pictures import Dot, Dots
 from core.analysis.tokens.words import word, word_groups
 from core.capture import AttentionMap
+from core.files.tabular import as_columns
 from core.results import Explanation
 from core.text.phrases import Number, Phrase, marked
 from core.trace import Head, Kind
@@ -69,12 +70,7 @@ class PairHeads(PicturedResult):
 
     def table(self) -> Columns:
         """A row for each head, best first; layers and heads are counted from 0."""
-        return {
-            "kind": [head.kind for head, _ in self.heads],
-            "layer": [head.layer for head, _ in self.heads],
-            "head": [head.head for head, _ in self.heads],
-            "weight": [weight for _, weight in self.heads],
-        }
+        return as_columns((*Head._fields, "weight"), ((*head, weight) for head, weight in self.heads))
 
     def pictures(self, at: Head = FIRST) -> tuple[Dots]:
         """The weight of each head."""

@@ -16,6 +16,7 @@ from core.analysis.interventions.path_patching import INPUTS, Receiver, path_eff
 from core.analysis.interventions.recorded_runs import record_runs
 from core.analysis.subject import piece_id, predicted_position
 from core.files.number_range import COUNTED_FROM_1
+from core.files.tabular import as_columns
 from core.text.phrases import Number, Phrase, marked
 from core.trace import Head, Kind, parse_head
 from core.translator import Translator
@@ -31,11 +32,8 @@ class Proposals(PicturedResult):
 
     def table(self) -> Columns:
         """A row for each proposal."""
-        return {
-            "contrast": [pair.contrast for pair in self.pairs],
-            "text": [pair.text for pair in self.pairs],
-            "reason": [pair.reason for pair in self.pairs],
-        }
+        rows = ((pair.contrast, pair.text, pair.reason) for pair in self.pairs)
+        return as_columns(("contrast", "text", "reason"), rows)
 
     def answer(self, at: Head = FIRST) -> str:
         """How many there are."""

@@ -14,6 +14,7 @@ from core.analysis.interventions.patching import Effects, Into, all_patched
 from core.analysis.interventions.path_patching import Receiver
 from core.analysis.pictures import Cell, Grid
 from core.analysis.tokens.words import readable
+from core.files.tabular import as_columns
 from core.text.phrases import Number, Phrase, marked
 from core.trace import KIND_NAMES, KINDS, STACKS, Head, Kind, Stack
 
@@ -151,7 +152,7 @@ class PatchedComponents(PatchedPairs):
                 for position, (value, share) in enumerate(zip(values, shares, strict=True)):
                     rows.append((component, layer, position, clean[position], corrupted[position], value, share))
         names = ("component", "layer", "position", "clean_token", "corrupted_token", "metric", "recovered")
-        return _columns(names, rows)
+        return as_columns(names, rows)
 
     def pictures(self, at: Head | None = None) -> tuple[Grid, ...]:
         """A grid of each side, with a row for each position, and a column for each layer of each component."""
@@ -216,7 +217,7 @@ class PatchedHeads(PatchedPairs):
                 zip(effects.values.tolist(), effects.recovered.tolist(), strict=True)
             ):
                 rows.append((position, clean[position], corrupted[position], head, value, share))
-        return _columns(("position", "clean_token", "corrupted_token", "head", "metric", "recovered"), rows)
+        return as_columns(("position", "clean_token", "corrupted_token", "head", "metric", "recovered"), rows)
 
     def pictures(self, at: Head | None = None) -> tuple[Grid, ...]:
         """A grid with a row for each position."""
@@ -252,7 +253,7 @@ class PatchedPaths(PatchedPairs):
         """A row for each sender."""
         metrics, shares = self.effects.values[:, 0].tolist(), self.effects.recovered[:, 0].tolist()
         rows = [(*sender, value, share) for sender, value, share in zip(self.senders, metrics, shares, strict=True)]
-        return _columns(("kind", "layer", "head", "metric", "recovered"), rows)
+        return as_columns((*Head._fields, "metric", "recovered"), rows)
 
     def pictures(self, at: Head | None = None) -> tuple[Grid, ...]:
         """A grid with a row for each layer, and a column for each of its heads."""
@@ -322,7 +323,3 @@ def position_tokens(pairs: Sequence[PairRuns], component: Component) -> tuple[li
     clean = [str(token) for token in pairs[0].source_tokens[0]]
     others = zip(*(runs.source_tokens[1] for runs in pairs), strict=True)
     return clean, ["/".join(dict.fromkeys(map(str, tokens))) for tokens in others]
-
-
-def _columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> Columns:
-    return {name: [row[index] for row in rows] for index, name in enumerate(names)}

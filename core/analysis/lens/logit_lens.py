@@ -10,6 +10,7 @@ was trained for the last layer alone, so a token that is not visible in a lower 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import torch
 from torch import Tensor
@@ -21,6 +22,7 @@ from core.analysis.lens.level_states import level_places
 from core.analysis.pictures import Cell, Grid
 from core.analysis.tokens.words import readable, readable_all
 from core.files.number_range import FROM_1
+from core.files.tabular import as_columns
 from core.results import Explanation
 from core.text.phrases import Number, Phrase, listed, marked
 from core.trace import Head, record
@@ -128,18 +130,13 @@ class LogitLens(PicturedResult):
     def table(self) -> Columns:
         """All levels, positions and ranks, counted from 0, a row for each."""
         levels, positions, count = self.token_ids.shape
-        places = [(level, row, rank) for level in range(levels) for row in range(positions) for rank in range(count)]
-        tokens = self.explanation.predicted_tokens
-        return {
-            "level": [level for level, _, _ in places],
-            "position": [row for _, row, _ in places],
-            "predicted": [str(tokens[row]) for _, row, _ in places],
-            "predicted_rank": [int(self.predicted_ranks[level, row]) for level, row, _ in places],
-            "predicted_log_prob": [float(self.predicted_log_probs[level, row]) for level, row, _ in places],
-            "rank": [rank for _, _, rank in places],
-            "piece": [self.piece(int(self.token_ids[place])) for place in places],
-            "log_prob": [float(self.log_probs[place]) for place in places],
-        }
+        tokens, rows = self.explanation.predicted_tokens, list[tuple[object, ...]]()
+        for level, row, rank in product(range(levels), range(positions), range(count)):
+            own = int(self.predicted_ranks[level, row]), float(self.predicted_log_probs[level, row])
+            entry = self.piece(int(self.token_ids[level, row, rank])), float(self.log_probs[level, row, rank])
+            rows.append((level, row, str(tokens[row]), *own, rank, *entry))
+        names = "level", "position", "predicted", "predicted_rank", "predicted_log_prob", "rank", "piece", "log_prob"
+        return as_columns(names, rows)
 
 
 def level_name(level: int) -> str:

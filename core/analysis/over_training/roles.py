@@ -22,6 +22,7 @@ from core.analysis.declaration import Columns, PicturedResult
 from core.analysis.heads.labels import NOTHING, SHORT_NAMES, head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.pictures import Cell, Curve, Curves, Grid, Picture
+from core.files.tabular import as_columns
 from core.text.phrases import Number, Phrase, listed, marked, numbers
 from core.trace import Head, Kind
 
@@ -63,15 +64,12 @@ class Developments(PicturedResult):
 
     def table(self) -> Columns:
         """A row for each head and snapshot; layers and heads are counted from 0."""
-        rows = [(each, number) for each in self.heads for number in range(len(self.steps))]
-        return {
-            **{name: [getattr(each.head, name) for each, _ in rows] for name in Head._fields},
-            "step": [self.steps[number] for _, number in rows],
-            "value": [each.values[number] for each, number in rows],
-            "role": [each.roles[number] for each, number in rows],
-            "settled": [each.settled is not None and number >= each.settled for each, number in rows],
-            "taken": [each.taken is not None and number >= each.taken for each, number in rows],
-        }
+        rows: list[tuple[object, ...]] = []
+        for each in self.heads:
+            for number, step in enumerate(self.steps):
+                since = [begin is not None and number >= begin for begin in (each.settled, each.taken)]
+                rows.append((*each.head, step, each.values[number], each.roles[number], *since))
+        return as_columns((*Head._fields, "step", "value", "role", "settled", "taken"), rows)
 
     def pictures(self, at: Head) -> tuple[Picture, ...]:
         """The roles of all heads, and their scores."""

@@ -20,6 +20,7 @@ from core.analysis.attribution.read_stream import exact
 from core.analysis.heads.head import attention_layers
 from core.analysis.pictures import Bars, Series
 from core.analysis.relative_scores import relative_scores
+from core.files.tabular import as_columns
 from core.text.phrases import Number, Phrase, marked
 from core.trace import Head, record
 from core.translator import Translator
@@ -106,8 +107,7 @@ class ScoreProducts:
         rows: list[tuple[float | None, ...]] = list(zip(range(len(self.query)), *numbers, strict=True))
         if self.relative is not None:
             rows.append((None, None, None, self.relative))
-        names = ("dimension", "query", "key", "product")
-        return {name: [row[column] for row in rows] for column, name in enumerate(names)}
+        return as_columns(("dimension", "query", "key", "product"), rows)
 
 
 def score_products(

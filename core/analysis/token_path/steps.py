@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.declaration import Columns
+from core.files.tabular import as_columns
 from core.model.config import NormKind
 from core.results import Explanation
 from core.trace import Kind, Stack
@@ -200,8 +201,7 @@ class TokenPath:
             for quantity, value in known.items():
                 if not quantities or quantity in quantities:
                     rows += [(name, quantity, *number) for number in _numbers(value)]
-        titles = ("part", "quantity", "row", "index", "value")
-        return {title: [row[column] for row in rows] for column, title in enumerate(titles)}
+        return as_columns(("part", "quantity", "row", "index", "value"), rows)
 
 
 def _numbers(value: object) -> Iterator[tuple[int | None, int | None, float | int]]:

@@ -19,6 +19,7 @@ from core.analysis.two_models.translated_lines import TestPair, TranslatedPair, 
 from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
 from core.files.file_writing import file_digest
 from core.files.number_range import NumberRange
+from core.files.tabular import as_columns
 from core.text.phrases import Number, Phrase, marked
 from core.text.text_files import decode, read_text
 from core.trace import Head
@@ -88,17 +89,12 @@ class ComparedModels(PicturedResult):
 
     def table(self) -> Columns:
         """A row for each of the `ranked` sentences; lines count from 1."""
-        lines = self.ranked
-        return {
-            "difference": [line.difference for line in lines],
-            "first_chrf": [line.chrf[0] for line in lines],
-            "second_chrf": [line.chrf[1] for line in lines],
-            "line": [line.pair.number for line in lines],
-            "source": [line.pair.source for line in lines],
-            "reference": [line.pair.reference for line in lines],
-            "first": [line.texts[0] for line in lines],
-            "second": [line.texts[1] for line in lines],
-        }
+        rows = (
+            (line.difference, *line.chrf, line.pair.number, line.pair.source, line.pair.reference, *line.texts)
+            for line in self.ranked
+        )
+        names = "difference", "first_chrf", "second_chrf", "line", "source", "reference", "first", "second"
+        return as_columns(names, rows)
 
     def scores_table(self) -> Columns:
         """A row for each metric."""

@@ -1,6 +1,5 @@
 """Translation of batches of sentences, in this process or in another one."""
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -10,6 +9,7 @@ from typing import Any
 import torch
 
 from core.decoding import FREE, Constraints, Sampling
+from core.files.file_writing import file_digest
 from core.inference.device import Precision
 from core.speculative_translation import check_draft, translate_with_draft
 from core.translator import Translator
@@ -81,8 +81,7 @@ class Engine:
 
     def settings(self) -> dict[str, Any]:
         """Settings that the translations depend on, besides the input."""
-        with open(self.checkpoint, "rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = file_digest(self.checkpoint)
         search = {"beam_size": self.beam_size, "length_penalty": self.length_penalty, "precision": self.precision}
         refinement = {} if self.iterations is None else {"iterations": self.iterations}
         lists = {} if self.n_best == 1 else {"n_best": self.n_best}

@@ -2,7 +2,9 @@
 
 import gc
 import os
+import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -131,3 +133,28 @@ def test_a_machine_that_does_not_tell_its_memory_has_a_limit(tmp_path: Path, mon
     monkeypatch.delattr(os, "sysconf")
     monkeypatch.setattr(process_memory, "OWN_CGROUPS", tmp_path / "none")
     assert default_limit() == UNKNOWN_MEMORY * PROCESS_SHARE
+
+
+def resident() -> int:
+    """Bytes of memory of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.fixture
+def small_heap() -> Iterator[None]:
+    """Without the objects of other tests, among which a search for garbage takes half a second."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only glibc is asked for it")
+def test_freed_memory_is_returned(small_heap: None) -> None:
+    blocks: list[object] = [bytearray(100_000) for _ in range(1_000)]
+    last = blocks.pop()  # at the end of the heap, which could not shrink by itself
+    blocks.append(blocks)  # garbage that only a search for it finds
+    del blocks
+    before = resident()
+    process_memory.return_freed_memory()
+    assert before - resident() > 50_000_000
+    assert isinstance(last, bytearray)

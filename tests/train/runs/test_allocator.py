@@ -1,20 +1,15 @@
 import ctypes
-import os
 import sys
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
-from pathlib import Path
 
 import pytest
 
-from train.runs.allocator import keep_freed_memory, return_freed_memory
+from core.files.process_memory import return_freed_memory
+from tests.core.files.test_process_memory import resident
+from train.runs.allocator import keep_freed_memory
 
 M_MMAP_THRESHOLD = -3  # of glibc's mallopt
-
-
-def resident() -> int:
-    """Bytes of this process in memory."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def free_and_return(sizes: Connection) -> None:

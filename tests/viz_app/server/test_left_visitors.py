@@ -29,7 +29,7 @@ def ended(sessions: list[Any]) -> list[bool]:
 def returned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """How often memory was returned to the system."""
     times: list[str] = []
-    monkeypatch.setattr(left_visitors, "return_freed_memory", lambda: times.append(""))
+    monkeypatch.setattr("core.files.process_memory.return_freed_memory", lambda: times.append(""))
     return times
 
 

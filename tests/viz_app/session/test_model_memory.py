@@ -1,9 +1,7 @@
 """Contents in memory: those of the operator go, the least recently used first, when there is no room."""
 
 import gc
-import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from weakref import ref
 
@@ -110,28 +108,3 @@ def test_another_file_is_not_taken_for_the_one_that_was_evicted(files: list[Path
     files[0].unlink()
     with pytest.raises(ModelError, match=r"0\.safetensors cannot be read \(No such file or directory\)"):
         _ = model.translator
-
-
-def resident() -> int:
-    """Bytes of memory of this process."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
-
-
-@pytest.fixture
-def small_heap() -> Iterator[None]:
-    """Without the objects of other tests, among which a search for garbage takes half a second."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only glibc is asked for it")
-def test_freed_memory_is_returned(small_heap: None) -> None:
-    blocks: list[object] = [bytearray(100_000) for _ in range(1_000)]
-    last = blocks.pop()  # at the end of the heap, which could not shrink by itself
-    blocks.append(blocks)  # garbage that only a search for it finds
-    del blocks
-    before = resident()
-    model_memory.return_freed_memory()
-    assert before - resident() > 50_000_000
-    assert isinstance(last, bytearray)

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 
 from core.analysis.over_training.history.eight_bits import RoundedSnapshot, read_eight_bits
 from core.files.budget import MAX_PACKED
-from core.files.file_writing import writing
+from core.files.file_writing import file_digest, writing
 from core.formats.checkpoint import CheckpointError
 from core.formats.source_files import archive_errors, check_entries, open_source
 
@@ -131,8 +131,7 @@ class ArchiveFiles(SnapshotFiles):
         super().__init__(path.name, self._entries)
 
     def digest(self) -> str:
-        with open(self._path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_digest(self._path)
 
     @contextmanager
     def stored(self, name: str) -> Generator[Path]:

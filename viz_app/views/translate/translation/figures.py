@@ -8,6 +8,7 @@ from typing import Any
 from core import ScoredText
 from core.analysis.tokens.edited_target import align_targets
 from core.analysis.tokens.words import readable
+from core.files.tabular import as_columns
 from viz_app.drawing.ablation import difference, marked_runs, words_of
 from viz_app.drawing.display_text import decimal
 from viz_app.language import localized, tr, tr_count
@@ -82,7 +83,7 @@ def comparison_table(own: ScoredText, other: ScoredText) -> dict[str, list[Any]]
         ),
     ]
     names = ("row", "own", "own_log_prob", "other", "other_log_prob", "same")
-    columns: dict[str, list[Any]] = {name: [row[at] for row in rows] for at, name in enumerate(names)}
+    columns = as_columns(names, rows)
     changes = zip(columns["own_log_prob"], columns["other_log_prob"], strict=True)
     return {**columns, "change": [there - here for here, there in changes]}
 
