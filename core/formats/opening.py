@@ -1,13 +1,15 @@
 """Untrusted sources that hold a checkpoint of Headlight or of another project."""
 
 import hashlib
+import json
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 import torch
-from safetensors import SafetensorError, safe_open
 
+from core.files.budget import MAX_HEADER_BYTES
 from core.formats.checkpoint import Checkpoint, CheckpointError, check_header
 from core.formats.source_files import SourceFiles, is_archive
 
@@ -39,14 +41,24 @@ def own_file(files: SourceFiles) -> Path | None:
 
 
 def is_own(path: Path) -> bool:
-    """Whether a file is a checkpoint of Headlight, by its header; it may be damaged."""
+    """Whether a file is a checkpoint of Headlight, by its header; what follows may be damaged."""
     if not is_safetensors(path):
         return False
-    try:
-        with safe_open(path, framework="pt") as file:
-            return "format_version" in (file.metadata() or {})
-    except (SafetensorError, OSError):
+    with open(path, "rb") as file:
+        return begins_own(file)
+
+
+def begins_own(file: IO[bytes]) -> bool:
+    """Whether an open file begins like a checkpoint of Headlight."""
+    length = int.from_bytes(file.read(8), "little")
+    if not 2 <= length <= MAX_HEADER_BYTES:
         return False
+    try:
+        header = json.loads(file.read(length))
+    except (ValueError, RecursionError):
+        return False
+    metadata = header.get("__metadata__") if isinstance(header, dict) else None
+    return isinstance(metadata, dict) and "format_version" in metadata
 
 
 def is_safetensors(path: Path) -> bool:

@@ -1,11 +1,10 @@
 """Models in a folder or a zip archive that holds several: their names, and one of them."""
 
-import json
 import zipfile
 from pathlib import Path, PurePosixPath
-from typing import IO
 
-from core.files.budget import MAX_ENTRIES, MAX_HEADER_BYTES
+from core.files.budget import MAX_ENTRIES
+from core.formats.opening import begins_own, is_own
 from core.formats.source_files import DICTIONARIES, INNER_FILE, INNER_FOLDER, archive_errors, is_archive
 
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".npz")  # ends of names of files that have a model's weights
@@ -21,14 +20,17 @@ def model_names(source: Path) -> list[str]:
         CheckpointError: the archive is damaged.
     """
     if source.is_dir():
-        files = _files_below(source, DEEPEST)
-        found = _models({name: _is_own_file(source / name) for name in files})
+        weights = {name: is_own(source / name) for name in _files_below(source, DEEPEST)}
     elif is_archive(source):
         with archive_errors(source.name), zipfile.ZipFile(source) as archive:
-            names = [entry.filename for entry in archive.infolist()[:MAX_ENTRIES] if not entry.is_dir()]
-            found = _models({name: _is_own_entry(archive, name) for name in names if _has_weights(name)})
+            weights = dict[str, bool]()
+            for entry in archive.infolist()[:MAX_ENTRIES]:
+                if not entry.is_dir() and _has_weights(entry.filename):
+                    with archive.open(entry) as file:
+                        weights[entry.filename] = begins_own(file)
     else:
         return []
+    found = _models(weights)
     return found if len(found) > 1 else []
 
 
@@ -66,29 +68,3 @@ def _files_below(folder: Path, depth: int) -> list[str]:
 
 def _has_weights(name: str) -> bool:
     return name.lower().endswith(WEIGHTS)
-
-
-def _is_own_file(path: Path) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return _is_own(file)
-    except OSError:
-        return False
-
-
-def _is_own_entry(archive: zipfile.ZipFile, name: str) -> bool:
-    with archive.open(name) as file:
-        return _is_own(file)
-
-
-def _is_own(file: IO[bytes]) -> bool:
-    """Whether a file begins like a checkpoint of Headlight."""
-    length = int.from_bytes(file.read(8), "little")
-    if not 2 <= length <= MAX_HEADER_BYTES:
-        return False
-    try:
-        header = json.loads(file.read(length))
-    except ValueError:
-        return False
-    metadata = header.get("__metadata__") if isinstance(header, dict) else None
-    return isinstance(metadata, dict) and "format_version" in metadata

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from core.analysis.agreement import depth_of, require_agreement
 from core.analysis.composition.composition_scores import composition_scores
@@ -13,10 +14,11 @@ from core.analysis.composition.edge_effects import (
     sender_groups,
     strongest,
 )
-from core.analysis.composition.edges import INPUTS, Edge, Input
+from core.analysis.composition.edges import INPUTS, Edge, Input, Node
 from core.analysis.composition.replacement import Replacement
 from core.analysis.correlation import spearman
 from core.analysis.declaration import Columns
+from core.files.tabular import as_columns
 
 AT_ONCE = 20  # edges measured in one step
 
@@ -81,16 +83,12 @@ class Survey:
 
     def columns(self, count: int | None = None) -> dict[str, list[object]]:
         """A row for each edge, or for the first ones; layers and heads are counted from 0."""
-        edges, columns = self.ranked()[:count], dict[str, list[object]]()
-        for end in ("sender", "receiver"):
-            for name in ("part", "layer", "head"):
-                columns[f"{end}_{name}"] = [getattr(getattr(each.edge, end), name) for each in edges]
-        columns["input"] = [each.edge.input for each in edges]
-        columns["change"] = [each.change for each in edges]
-        columns["estimate"] = [each.estimate for each in edges]
-        columns["effect"] = [self.effects.get(each.edge) for each in edges]
-        columns["composition"] = [self.scores.get(each.edge) for each in edges]
-        return columns
+        rows = (
+            (*edge.sender, *edge.receiver, edge.input, change, estimate, self.effects.get(edge), self.scores.get(edge))
+            for edge, change, estimate in map(attrgetter("edge", "change", "estimate"), self.ranked()[:count])
+        )
+        ends = (f"{end}_{name}" for end in ("sender", "receiver") for name in Node._fields)
+        return as_columns((*ends, "input", "change", "estimate", "effect", "composition"), rows)
 
 
 def survey_steps(run: Replacement, count: int, result: Survey) -> Iterator[int]:
