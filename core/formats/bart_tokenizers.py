@@ -126,11 +126,9 @@ def _bart(files: SourceFiles, settings: Settings, start: int) -> ModelTokenizer:
             f"{files.label}: {VOCABULARY} and {MERGES_FILE}, or {TOKENIZER_JSON}, are missing: give the tokenizer's "
             f"files too"
         )
-    numbered = Settings(VOCABULARY, ids).vocabulary(settings.integer("vocab_size"))
-    pieces = [
-        f"<unused {number}>" if each is None else each if each in (*SPECIAL, MASK) else common_piece(each)
-        for number, each in enumerate(numbered)
-    ]
+    pieces = Settings(VOCABULARY, ids).vocabulary(
+        settings.integer("vocab_size"), lambda each: each if each in (*SPECIAL, MASK) else common_piece(each)
+    )
     options = {"byte_level": True, "target_start": True, "mask": MASK in pieces}
     made = _made(options, pieces, {MERGES: merges}, settings, start)
     return ModelTokenizer(made, 2, source_prefix=(made.token_id(SPECIAL[0]),))

@@ -108,5 +108,4 @@ def _pieces(files: SourceFiles, name: str, size: int) -> list[str]:
             return piece
         return piece.removesuffix(WORD_END) if piece.endswith(WORD_END) else piece + CONTINUED
 
-    pieces = Settings.read(files, name, MAX_SMALL_FILE).vocabulary(size)
-    return [f"<unused {token_id}>" if piece is None else subword_nmt(piece) for token_id, piece in enumerate(pieces)]
+    return Settings.read(files, name, MAX_SMALL_FILE).vocabulary(size, subword_nmt)

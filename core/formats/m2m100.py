@@ -129,10 +129,7 @@ def language_settings(files: SourceFiles, languages: Mapping[str, str], forced: 
 def _m2m100_pieces(files: SourceFiles, options: Settings, size: int) -> tuple[list[str], dict[str, str]]:
     """Pieces in the order of their ids, and those of languages by code."""
     ids = Settings.read(files, VOCABULARY, MAX_SMALL_FILE)
-    pieces = [
-        f"<unused {token_id}>" if piece is None else piece
-        for token_id, piece in enumerate(ids.vocabulary(size)[: len(ids.values)])
-    ]
+    pieces = ids.vocabulary(size)[: len(ids.values)]
     names = LANGUAGES[options.choice("language_codes", LANGUAGES, "m2m100")]
     languages = {code: f"__{code}__" for code in names.split()}
     return [*pieces, *languages.values()], languages

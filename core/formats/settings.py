@@ -1,6 +1,6 @@
 """Settings from the untrusted JSON files of a checkpoint."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, cast
 
 from core.files.budget import MAX_SETTINGS_BYTES, shown
@@ -52,8 +52,11 @@ class Settings:
         """Settings inside these, none if there is no such section."""
         return Settings(f"{self.file_name}: {name}", cast("dict[str, Any]", self._checked(name, {}, dict, "options")))
 
-    def vocabulary(self, size: int) -> list[str | None]:
-        """Pieces by their id, from an object with the id of each; None for those of `size` ids without a piece."""
+    def vocabulary(self, size: int, written: Callable[[str], str] = str) -> list[str]:
+        """Pieces by their id, each as `written` gives it, from an object with the id of each.
+
+        Those of `size` ids that have none get an unused one.
+        """
         pieces: list[str | None] = [None] * size
         for piece, token_id in self.values.items():
             if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id < size:
@@ -64,7 +67,7 @@ class Settings:
             if pieces[token_id] is not None:
                 raise CheckpointError(f"{self.file_name}: {pieces[token_id]!r:.60} and {piece!r:.60} have the same id")
             pieces[token_id] = piece
-        return pieces
+        return [f"<unused {number}>" if piece is None else written(piece) for number, piece in enumerate(pieces)]
 
     def refuse(self, wrong: dict[str, object]) -> None:
         """Refuse options that change the computation of a model, unless they have or imply the only supported value."""

@@ -44,4 +44,4 @@ def test_freed_memory_is_kept_until_it_is_returned(processes: ForkServerContext)
     returned_by_itself, returned_on_request = received.recv()
     process.join()
     assert returned_by_itself < 2**20
-    assert returned_on_request > 31 * 2**20
+    assert returned_on_request > 24 * 2**20, "of 32, as the search for garbage copies pages of the parent process"
