@@ -43,6 +43,7 @@ from core.trace import KINDS, Edit, Head, Stack, edit, record
 HeadInput = Literal["query", "key", "value"]
 INPUTS: tuple[HeadInput, ...] = ("query", "key", "value")
 _PROJECTIONS: dict[HeadInput, str] = {"query": "q_proj", "key": "k_proj", "value": "v_proj"}
+_NETWORKS: tuple[Component, ...] = ("encoder_feed_forward", "decoder_feed_forward")
 _VALUES: dict[HeadInput, str] = {"query": "queries", "key": "keys", "value": "values"}
 
 
@@ -147,7 +148,7 @@ def _arriving(
     x = runs.entering(side, first)[base].expand(len(rows), -1, -1)
     held = {
         component_place(component, layer): _held_output(runs, module, component, layer, rows, base)
-        for component in (*KINDS, *_NETWORKS[side] * hold_networks)
+        for component in (*KINDS, *_NETWORKS * hold_networks)
         if side_of(component) == side
         for layer, module in enumerate(component_modules(model, component))
     }
@@ -166,12 +167,6 @@ def _arriving(
                 masks = runs.masks["decoder_self", layer], runs.masks["cross", layer]
                 x = model.decoder.layers[layer](x, runs.memory[base : base + 1], *masks, SharedMemory(len(rows)))
     return {receiver: values[receiver.place] for receiver in receivers}
-
-
-_NETWORKS: dict[Stack, tuple[Component, ...]] = {
-    "encoder": ("encoder_feed_forward",),
-    "decoder": ("decoder_feed_forward",),
-}
 
 
 def _held_output(
