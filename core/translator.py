@@ -122,22 +122,22 @@ class Translator:
 
         Args:
             model: a `core.Transformer`; an encoder-decoder of transformers whose files Headlight imports; or another
-                module with an encoder and a decoder, such as one around `torch.nn.Transformer`.
+                module with an encoder and a decoder after the paper, such as one around `torch.nn.Transformer`.
             tokenizer: of `core.text`, or the model's own of transformers. Of another module: a list of pieces in the
                 order of their ids, a mapping of pieces to ids, a vocabulary with `get_itos()`, a
                 SentencePieceProcessor, or a folder or file with these as docs/formats.md names them; a pair of them for
                 source and target; None if the vocabulary is "numbers".
-            description: what docs/formats.md calls the config.json of such a model, as its path or its contents. What
-                one without `nhead` does not say is found by comparing.
+            description: of another module what docs/formats.md calls its config.json, as its path or its contents. If
+                it does not have `nhead`, only its options about the vocabulary are needed; the rest is found.
             device: the best available one by default.
             precision: see `Translator`.
-            forward: logits [B, T, V] of a described module for source and target ids [B, S] and [B, T], if its own
-                forward takes something else.
+            forward: logits [B, T, V] of another module for source and target ids [B, S] and [B, T], if its own forward
+                takes something else.
 
         Raises:
             CheckpointError: Headlight does not import such models, or the model does not fit the description or the
-                tokenizer; or a described module computes something else than its description, where the message names
-                the first part that differs, and the options that mend it.
+                tokenizer; or a module computes something else than Headlight can show, or than its description, where
+                the message names the first part that differs, and the options of a description that mend it.
             TypeError: the tokenizer is of another kind than the model needs.
             ValueError: see `best_device`.
         """

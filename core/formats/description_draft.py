@@ -13,7 +13,7 @@ from core.formats.module_names import MAX_NAME, PARAMETERS, renamed_parameters
 from core.formats.pickle_sizes import ForeignCallError
 from core.formats.refused_formats import ARRAYS
 from core.formats.source_files import SourceFiles
-from core.formats.state_dicts import SUFFIXES, StateDict, open_only_state_dict, open_state_dict
+from core.formats.state_dicts import SUFFIXES, StateDict, open_state_dict, weights_file
 from core.formats.torch_transformer import FIRST, NAME, OF_TARGET, TABLE
 from core.formats.weights import Weights
 from core.text.piece_splitting import CHARACTERS, WORDS
@@ -56,8 +56,9 @@ def draft(files: SourceFiles) -> dict[str, Any]:
     Raises:
         CheckpointError: there is not one such file, or it holds no encoder and decoder.
     """
-    with open_only_state_dict(files) as state:
-        name, weights = state.weights.file_name, renamed_parameters(state.weights, {})
+    name = weights_file(files)
+    with open_state_dict(files.path(name), name) as state:
+        weights = renamed_parameters(state.weights, {})
         names = {} if any(each.endswith(FIRST) for each in weights.shapes) else _names(weights)
         try:
             known = renamed_parameters(state.weights, names)
@@ -119,7 +120,7 @@ def _description(
         **({"layer_norm": "sample_std", "layer_norm_eps": 1e-6} if sample_std else {"layer_norm_eps": UNKNOWN}),
         **({"layer_norm": UNKNOWN} if own_norms else {}),
         **_matrices(weights, prefix, notes),
-        **_vocabularies(files, notes),
+        **vocabulary_options(files, notes),
         "source_start": UNKNOWN,
         "source_end": UNKNOWN,
     }
@@ -217,8 +218,8 @@ def _matrices(weights: Weights, prefix: str, notes: list[str]) -> dict[str, Any]
     return found
 
 
-def _vocabularies(files: SourceFiles, notes: list[str]) -> dict[str, Any]:
-    """Special pieces by the list of pieces beside the parameters."""
+def vocabulary_options(files: SourceFiles, notes: list[str]) -> dict[str, Any]:
+    """Special pieces, and how texts are split, by the list of pieces beside the parameters."""
     lists = sorted(name for name in files.names if name in ("vocab.txt", "source_vocab.txt", "target_vocab.txt"))
     models = sorted(name for name in files.names if name.endswith(".model"))
     pieces = split_lines(files.text(lists[-1])) if lists else []
@@ -230,6 +231,6 @@ def _vocabularies(files: SourceFiles, notes: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {
         option: next((each for each in spellings if each in pieces), UNKNOWN) for option, spellings in SPELLINGS.items()
     }
-    lengths = {len(piece) for piece in pieces if piece not in found.values()}
-    split = UNKNOWN if not pieces else CHARACTERS if lengths == {1} else WORDS
+    ordinary = {len(piece) for piece in pieces if piece not in found.values()}
+    split = UNKNOWN if not pieces else CHARACTERS if ordinary == {1} else WORDS
     return found if models else {**found, "split": split}

@@ -17,12 +17,12 @@ from torch import Tensor, nn
 
 from core.files.strict_json import json_object, json_text
 from core.formats.checkpoint import Checkpoint, CheckpointError, check_vocabularies
-from core.formats.description_draft import UNKNOWN, draft
+from core.formats.description_draft import UNKNOWN, vocabulary_options
 from core.formats.importing import import_files
 from core.formats.proof import Forward, proved
 from core.formats.source_files import SourceFiles
 from core.formats.state_dicts import open_only_state_dict
-from core.formats.torch_transformer import TABLE
+from core.formats.torch_transformer import OF_TARGET, TABLE, vocabulary_config
 from core.formats.weights import FLOATS
 from core.model import Transformer
 from core.text.tokenizer import Tokenizer
@@ -54,9 +54,9 @@ def checkpoint_of_model(
     if description is None and tokenizer is None:
         raise CheckpointError(
             f"{type(model).__name__} is neither a core.Transformer nor a model of transformers: give its vocabulary, "
-            f"{VOCABULARIES}; or a description, the config.json of docs/formats.md"
+            f"{VOCABULARIES}; or its numbers of tokens, as description={{'vocabulary': 'numbers', 'pad': 0, ...}}"
         )
-    return _described(model, tokenizer, description or {}, forward)
+    return _of_others(model, tokenizer, description or {}, forward)
 
 
 def checked_files(files: SourceFiles, name: str) -> Checkpoint:
@@ -77,7 +77,26 @@ def checked_files(files: SourceFiles, name: str) -> Checkpoint:
         if missing := [each for each, bare in names.items() if bare not in state.weights.shapes]:
             raise CheckpointError(f"{state.weights.file_name} has no {missing[0]:.80}, a parameter of {name:.80}")
         module.load_state_dict({each: state.weights.get(bare) for each, bare in names.items()}, strict=False)
-    return _proved(module, files, json_object(files.read(CONFIG)) if CONFIG in files.names else {}, None)
+        lists = {SIDES[bool(OF_TARGET.search(key))]: each for key, each in state.settings.items() if type(each) is list}
+    for side, pieces in lists.items():
+        files = files.with_content(f"{side}_vocab.txt" if len(lists) > 1 else "vocab.txt", _vocabulary(pieces)[1])
+    return _proved(module, files, json_object(files.read(CONFIG)) if CONFIG in files.names else {})
+
+
+def _proved(
+    module: nn.Module, files: SourceFiles, given: Mapping[str, Any], forward: Forward | None = None
+) -> Checkpoint:
+    """The checkpoint of what a module computes, with the vocabulary of the files and whatever is described."""
+
+    def load(options: Mapping[str, Any], parameters: Mapping[str, Tensor] | None) -> Checkpoint:
+        return import_files(files.with_content(CONFIG, _json(options), parameters))
+
+    modules = sorted(module.named_modules(), key=lambda each: bool(OF_TARGET.search(each[0])))
+    tokens = [each for name, each in modules if isinstance(each, nn.Embedding) and not TABLE.fullmatch(name)]
+    listed = {option: value for option, value in vocabulary_options(files, []).items() if value != UNKNOWN}
+    described = {**({"unknown": None} if listed else {}), **listed, **given}
+    sizes = [each.num_embeddings for each in (*tokens[:1], *tokens[-1:])] or [0, 0]
+    return proved(module, described, load, vocabulary_config(files, described, sizes), forward)
 
 
 def _own(model: Transformer, tokenizer: object) -> Checkpoint:
@@ -106,7 +125,7 @@ def _of_transformers(model: nn.Module, tokenizer: object) -> Checkpoint:
         return import_files(SourceFiles(_label(model), paths, settings, _tensors(model, model.state_dict())))
 
 
-def _described(
+def _of_others(
     model: nn.Module, tokenizer: object, description: Mapping[str, Any] | str | Path, forward: Forward | None
 ) -> Checkpoint:
     """The checkpoint of a module of another project, see `_proved`."""
@@ -126,24 +145,7 @@ def _described(
             contents[f"{side}_{name}" if side else name] = content
     tables = {name: each for name, each in model.named_buffers() if each.dim() > 1 and TABLE.fullmatch(name)}
     tensors = _tensors(model, {**dict(model.named_parameters(remove_duplicate=False)), **tables})
-    files = SourceFiles(_label(model), paths, contents, tensors)
-    return _proved(model, files, given, forward)
-
-
-def _proved(module: nn.Module, files: SourceFiles, given: Mapping[str, Any], forward: Forward | None) -> Checkpoint:
-    """The checkpoint of a description, `proved`; what one without `nhead` does not say is found."""
-    is_whole = "nhead" in given
-    if not is_whole:
-        try:
-            drafted = {option: value for option, value in draft(files).items() if value != UNKNOWN}
-        except CheckpointError as error:
-            name = type(module).__name__
-            raise CheckpointError(f"{name}: its parts have no usual names; describe it, see docs/formats.md") from error
-        missing = {"unknown": None} if drafted.get("split") and "unknown" not in drafted else {}
-        given = {"nhead": 1, **missing, **drafted, **given}
-    return proved(
-        module, given, lambda options: import_files(files.with_content(CONFIG, _json(options))), forward, is_whole
-    )
+    return _proved(model, SourceFiles(_label(model), paths, contents, tensors), given, forward)
 
 
 def _vocabulary(tokenizer: object) -> tuple[str, bytes]:

@@ -2,8 +2,7 @@
 
 Both run on the same ids. How the module is called is found by trying: of the ways that run, the one is right in which a
 sentence does not depend on others of its batch, its last logit depends on its last token and no other does, and padding
-changes nothing. Where log-probabilities differ by more than rounding, what the parts compute says how far they agree;
-options of the description are tried until all do.
+changes nothing. What opens differs in its log-probabilities by rounding alone.
 """
 
 import inspect
@@ -12,19 +11,21 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import product
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from core.files.strict_json import json_text
 from core.formats.checkpoint import Checkpoint, CheckpointError
+from core.formats.torch_transformer import OF_VOCABULARY
+from core.formats.traced_module import NAMES, Recorder, Step, TracedModule
 from core.model import Transformer
-from core.model.config import Activation, TransformerConfig
-from core.trace import edit, later_tokens_visible, places, record
+from core.model.config import TransformerConfig
+from core.trace import edit, later_tokens_visible
 
 Forward = Callable[..., Any]  # ids [B, S] and [B, T] to logits
 Description = Mapping[str, Any]
@@ -33,34 +34,29 @@ Description = Mapping[str, Any]
 # "visible", "hidden", "added" for numbers that are added to scores, or "" for none), their axes unless torch's, whether
 # they are of 0 and 1, whether ids are [S, B] and results [T, B, V]
 Call = tuple[int, str, int, bool, bool]
-Load = Callable[[Description], Checkpoint]
+Parameters = Mapping[str, Tensor]
+Load = Callable[[Description, Parameters | None], Checkpoint]  # by a description; of other parameters than the module's
 SHAPE = 3, 7, 5  # B, S and T of the batch that is compared
-LONG = 2, 48, 40  # of another one, if the module takes so many tokens
+LONG = 2, 48, 40  # B, S and T of a longer one
 PADDING = 2  # tokens that a sentence with padding has at its end
 ROUNDING = 2.0**-20  # of a sub-layer in float32, relative
 OF_TARGET = re.compile(r"(?!mem)(.*(tgt|trg|target|dec|look|causal|future)|y)", re.IGNORECASE)
-VALUES = ("input", "output", "norm_output", "residual_after")  # of a part, in the order of the computation
-
-
-class Agreement(NamedTuple):
-    """How far a model agrees with a module."""
-
-    agrees: bool
-    depth: int  # number of its values, up to the last that is equal
-    difference: float  # of log-probabilities, negative
-    last: str  # name of the module's part with this last value
-    first: str  # place of the value after it
 
 
 class UserModule:
-    """A module as a function of token ids, for a model `like` it in its vocabularies and special tokens.
+    """A module as a function of token ids, of which `config` has the vocabularies and special tokens.
+
+    Attributes:
+        project: the layer of the logits, if its forward does not have it; without it, states are taken as logits.
 
     Raises:
         CheckpointError: it cannot be run on ids of source and target, or mixes the sentences of a batch.
     """
 
-    def __init__(self, module: nn.Module, like: Transformer, forward: Forward | None) -> None:
-        self._module, self._like, self._batch = module, like, batch_of(like.config)
+    project: Callable[[Tensor], Tensor] | None = None
+
+    def __init__(self, module: nn.Module, config: TransformerConfig, forward: Forward | None) -> None:
+        self._module, self._config, self._batch = module, config, batch_of(config)
         self._forward, self._is_own = forward or module.forward, forward is None
         named = list(inspect.signature(self._forward).parameters) if self._is_own else []
         self._masks = [name for name in named if re.search("pad|mask|len", name.lower())]
@@ -87,31 +83,29 @@ class UserModule:
         independent, _, self.is_causal, self.hides_padding = found[self._call]  # see `_properties`
         if not independent:
             raise CheckpointError(f"{name}: the logits of a sentence depend on the others of its batch, on either axis")
-        self._values = self._seen()
 
     @torch.no_grad()
-    def agreement(self, model: Transformer) -> Agreement:
-        """Compare a model with the module on batches without padding."""
-        names = [name for name in places(model) if name.endswith(VALUES) and not name.split(".")[-2].isdecimal()]
-        with edit(model, {} if self.is_causal else later_tokens_visible(model)), record(model, names) as ours:
-            log_probs = model(*self._batch).float().log_softmax(-1)
-        theirs = self._log_probs(*self._batch)
-        difference = float((log_probs - theirs).abs().max())
-        depth, last = 0, ""
-        for number, name in enumerate(names, 1):
-            if name.startswith("decoder") and not names[depth - 1].startswith(("encoder.output", "decoder")):
-                break  # its encoder differs
-            value, margin = ours[name], margin_of(ours[name], model.config)
-            alike = ((part, each) for part, each in self._values if each.shape == value.shape)
-            if found := next((part for part, each in alike if float((each - value).abs().max()) <= margin), ""):
-                depth, last = number, found
-        agrees = difference <= margin_of(theirs, model.config)
-        with suppress(Exception), edit(model, {} if self.is_causal else later_tokens_visible(model)):
-            theirs = self._log_probs(*(batch := batch_of(model.config, LONG)))  # it may not take so many
-            longer = float((model(*batch).float().log_softmax(-1) - theirs).abs().max())
-            if agrees and longer > margin_of(theirs, model.config):
-                return Agreement(False, depth, -longer, "", f"position {SHAPE[2]} on")
-        return Agreement(agrees, depth, -difference, last, [*names, "logits"][depth])
+    def compare(self, model: Transformer) -> float:
+        """The difference to the log-probabilities of a model without padding, which has to be of rounding alone.
+
+        Raises:
+            CheckpointError: it is not, or it is not on longer sentences, if the module takes them.
+        """
+        difference = 0.0
+        for shape in (LONG, SHAPE):
+            batch = batch_of(model.config, shape)
+            try:
+                theirs = self._log_probs(*batch)
+            except Exception:
+                continue
+            with edit(model, {} if self.is_causal else later_tokens_visible(model)):
+                difference = float((model(*batch).float().log_softmax(-1) - theirs).abs().max())
+            if difference > margin_of(theirs, model.config):
+                raise CheckpointError(
+                    f"{type(self._module).__name__} computes something else than what was read: log-probabilities "
+                    f"differ by {difference:.2g} in sentences of {shape[1]} tokens"
+                )
+        return difference
 
     @torch.no_grad()
     def _log_probs(self, source: Tensor, target: Tensor) -> Tensor:
@@ -124,26 +118,28 @@ class UserModule:
             for each in training:
                 each.training = True
 
-    def _seen(self) -> list[tuple[str, Tensor]]:
-        """What modules take and give, [B, L, D], with their names in the order of the computation."""
-        seen: list[tuple[str, Tensor]] = []
+    def structure(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """See `TracedModule.read`."""
+        ids = [(self._batch[0][row : row + 1], self._batch[1][row : row + 1]) for row in range(2)]
+        stored = [each.detach().float().cpu() for each in (*self._module.parameters(), *self._module.buffers())]
+        sizes = self._config.vocab_size, self._config.target_size
+        passes = [self._steps(*each) for each in ids]
+        return TracedModule(type(self._module).__name__, ids, passes, stored, sizes).read()
 
-        def see(name: str, _module: nn.Module, arguments: tuple[Any, ...], output: object) -> None:
-            for part, value in ((f"input of {name}", arguments), (name, output)):
-                tensors = [each.detach().float().cpu() for each in _tensors_of(value) if each.dim() == 3]
-                by_row = [each if len(each) == SHAPE[0] else each.transpose(0, 1) for each in tensors]
-                seen.extend((part, each) for each in by_row if each.size(-1) == self._like.config.d_model)
-
-        handles = [each.register_forward_hook(partial(see, name)) for name, each in self._module.named_modules()]
+    @torch.no_grad()
+    def _steps(self, source: Tensor, target: Tensor) -> list[Step]:
+        """The operations of its pass, with attention in operations of its own."""
+        is_fast = torch.backends.mha.get_fastpath_enabled()
+        torch.backends.mha.set_fastpath_enabled(False)
         try:
-            self._log_probs(*self._batch)
+            with sdpa_kernel(SDPBackend.MATH), Recorder() as recorder:
+                self._log_probs(source, target)
         finally:
-            for handle in handles:
-                handle.remove()
-        return seen
+            torch.backends.mha.set_fastpath_enabled(is_fast)
+        return recorder.steps
 
     def _run(self, source: Tensor, target: Tensor) -> Tensor:
-        config, (shift, *_, is_first) = self._like.config, self._call
+        config, (shift, *_, is_first) = self._config, self._call
         device = next((each.device for each in self._module.parameters()), target.device)
         source, target = source.to(device), target.to(device)
         given = target if not shift else torch.cat((target[:, 2 - shift :], target[:, -1:]), 1)
@@ -153,12 +149,12 @@ class UserModule:
             arguments, ids = {**arguments, **dict(zip(self._sides, ids, strict=True))}, ()
         tensors = list(_tensors_of(self._forward(*ids, **arguments)))
         outputs = [each.transpose(0, 1) if is_first else each for each in tensors if each.dim() == 3]
-        outputs = [each for each in outputs if each.size(-1) in (config.target_size, config.d_model)]
-        if not outputs or outputs[0].shape[:2] != target.shape:
+        outputs = [each for each in outputs if each.shape[:2] == target.shape]
+        if not outputs:
             raise ValueError(f"it returns {[list(each.shape) for each in tensors]}, not [B, T, {config.target_size}]")
         output = outputs[0].float().cpu()
         if output.size(-1) != config.target_size:
-            output = self._like.project(output)  # by the output layer, which stands outside of it
+            output = self.project(output) if self.project else output
         elif float(output.min()) >= 0 and torch.allclose(output.sum(-1), torch.ones(()), atol=1e-3):
             output = output.log()
         if not output.isfinite().all():
@@ -168,15 +164,15 @@ class UserModule:
     def _calls(self) -> Iterator[Call]:
         """Ways to call the forward, the more common ones first."""
         kinds = [(kind, *each) for each in product((4, 3, 2), (False, True)) for kind in ("visible", "hidden")]
-        kinds += [("added", axes, False) for axes in (4, 3, 2)]
-        masks = [*[("torch", 0, False), *kinds] * bool(self._masks), ("", 0, False)]
+        added = [("added", axes, False) for axes in (4, 3, 2)]
+        masks = [*[("torch", 0, False), *kinds, *added] * bool(self._masks), ("", 0, False)]
         for shift, (kind, axes, numbers), is_first in product((0, 1, 2), masks, (False, True)):
             if self._is_own or not (shift or is_first):
                 yield shift, kind, axes, numbers, is_first
 
     def _arguments(self, source: Tensor, target: Tensor) -> dict[str, Tensor]:
         """Masks and lengths by the names of parameters."""
-        config, (_, masks, axes, numbers, _) = self._like.config, self._call
+        config, (_, masks, axes, numbers, _) = self._config, self._call
         found: dict[str, Tensor] = {}
         for name in self._masks if masks else ():
             ids = target if OF_TARGET.match(name) else source
@@ -200,7 +196,7 @@ class UserModule:
         """Whether sentences are independent, the last logit depends on the last token and others do not, and whether
         padding is hidden.
         """
-        config, (source, target) = self._like.config, self._batch
+        config, (source, target) = self._config, self._batch
         whole, changed = self._log_probs(source, target), target.clone()
         changed[0, -1] = next((each for each in target.unique().tolist() if each != int(target[0, -1])), config.eos_id)
         alone, changed = self._log_probs(source[:1], target[:1]), self._log_probs(source, changed)
@@ -244,71 +240,48 @@ def _tensors_of(value: object) -> Iterator[Tensor]:
 
 
 def proved(
-    module: nn.Module, described: Description, load: Load, forward: Forward | None = None, is_whole: bool = True
+    module: nn.Module, described: Description, load: Load, config: TransformerConfig, forward: Forward | None = None
 ) -> Checkpoint:
-    """The checkpoint of a description, which computes what the module does.
+    """The checkpoint that computes what a module does, by its passes, or by its description if they do not show it.
 
     Args:
-        load: reads the module's parameters by a description.
+        load: reads the module's parameters by a description, or others if they are given.
+        config: the vocabularies of the description.
         forward: in place of the module's own.
-        is_whole: nothing is to be added to the description; otherwise options that mend it are.
 
     Raises:
-        CheckpointError: it computes something else, where the message names the first part that differs and the options
-            that mend it; or see `UserModule`.
+        CheckpointError: it computes something else than is described, where the message names the options that mend it,
+            or than Headlight can show, where it names the first part; or see `UserModule`.
     """
-    checkpoint, name = load(described), type(module).__name__
-    user = UserModule(module, checkpoint.model, forward)
-    given = user.agreement(checkpoint.model)
-    if not given.agrees:
-        mend = _mended(user, described, load, checkpoint)
-        if mend and not is_whole:
-            return proved(module, {**described, **mend}, load, forward)
+    name, user = type(module).__name__, UserModule(module, config, forward)
+    try:
+        found, parameters = user.structure()
+    except CheckpointError:
+        if "nhead" not in described:
+            raise
+        found, parameters, known = {}, None, described
+    else:
+        known = {**NAMES, **{option: value for option, value in described.items() if option in OF_VOCABULARY}, **found}
+    found.pop("layer_norm_eps", None)  # of many that make no difference
+    if mend := {option: value for option, value in found.items() if described.get(option, value) != value}:
         raise CheckpointError(
-            f"{name} computes something else than its description: log-probabilities differ by "
-            f"{-given.difference:.2g}, from {given.first}{f', after its {given.last:.80}' if given.last else ''}. "
-            f"{f'With {json_text(mend)[1:-1]} they agree' if mend else 'No option that was tried mends it'}"
+            f"{name} does not compute what its description says: with {json_text(mend)[1:-1]} it does"
         )
+    checkpoint = load(known, parameters)
+    user.project = checkpoint.model.project
+    difference = user.compare(checkpoint.model)
     facts = checkpoint.training["imported"]
-    facts |= {"compared": f"{-given.difference:.1g}", "causal mask": user.is_causal, "padding": user.hides_padding}
+    facts |= {"compared": f"{difference:.1g}", "causal mask": user.is_causal, "padding": user.hides_padding}
     if not user.is_causal:
         warnings.warn(
             f"{name} has no causal mask: its decoder's self-attention attends to later tokens, those that it is to "
             f"predict. It is shown as it is; searches do not know later tokens",
-            stacklevel=4,
+            stacklevel=6,
         )
     if not user.hides_padding:
-        warnings.warn(f"{name} attends to padding: it is shown as for a sentence alone, without padding", stacklevel=4)
+        warnings.warn(
+            f"{name} attends to padding: in a batch with longer sentences its results are others than for a sentence "
+            f"alone. It is shown as for a sentence alone",
+            stacklevel=6,
+        )
     return checkpoint
-
-
-def _mended(user: UserModule, described: Description, load: Load, read: Checkpoint) -> dict[str, Any]:
-    """Options with which the description agrees, found group by group, by how far each makes it agree; {} if none."""
-
-    def agreement(changes: Description) -> Agreement:
-        try:
-            return user.agreement(load({**described, **changes}).model)
-        except CheckpointError:
-            return Agreement(False, -1, 0.0, "", "")
-
-    width = read.config.encoder_heads.d_k * read.config.num_heads
-    heads = [number for number in range(1, width + 1) if width % number == 0]
-    positions = (None, "interleaved", "halves"), ("i/n", "i/(n-1)"), (0, 1, 2)
-    groups: list[tuple[str, Sequence[Sequence[Any]]]] = [  # options that depend on each other, with their values
-        ("scale_embedding", [(True, False)]),
-        ("scale_embedding positions position_exponent position_offset", [(True, False), *positions]),
-        ("norm_first nhead", [(False, True), heads]),
-        ("activation", [get_args(Activation)]),
-        ("layer_norm layer_norm_eps", [("standard", "sample_std"), (1e-5, 1e-6, 1e-8, 1e-12)]),
-    ]
-    changes = dict[str, Any]()
-    best = agreement(changes)
-    for names, values in groups * 2:
-        tried = [{**changes, **dict(zip(names.split(), each, strict=True))} for each in product(*values)]
-        best, changes = max([(best, changes), *((agreement(each), each) for each in tried)], key=lambda each: each[0])
-        if best.agrees:
-            break
-    for name in list(changes):  # those without which it agrees as well
-        without = {each: value for each, value in changes.items() if each != name}
-        changes = without if agreement(without).agrees else changes
-    return changes if best.agrees else {}

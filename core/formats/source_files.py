@@ -55,9 +55,9 @@ class SourceFiles:
         self._contents = contents or {}
         self.names = frozenset({*paths, *self._contents})
 
-    def with_content(self, name: str, content: bytes) -> "SourceFiles":
-        """The same files, one of them with other contents."""
-        return SourceFiles(self.label, self._paths, {**self._contents, name: content}, self.tensors)
+    def with_content(self, name: str, content: bytes, tensors: "Mapping[str, Tensor] | None" = None) -> "SourceFiles":
+        """The same files, one of them with other contents, and with other tensors if they are given."""
+        return SourceFiles(self.label, self._paths, {**self._contents, name: content}, tensors or self.tensors)
 
     @property
     def num_bytes(self) -> int:

@@ -65,11 +65,13 @@ DECODER = {
 }
 POSITIONS = ("interleaved", "halves", "learned")
 OF_TOKENIZER = ("split", "source_language", "target_language", "target_tokens")
-OPTIONS = {
+OF_VOCABULARY = {
+    *("pad", "start", "end", "unknown", "source_start", "source_end", "lower_case", "vocabulary", *OF_TOKENIZER)
+}
+OPTIONS = OF_VOCABULARY | {
     *("model_type", "nhead", "norm_first", "activation", "layer_norm_eps", "scale_embedding", "source_embedding"),
     *("target_embedding", "output", "positions", "position_exponent", "position_offset", "position_table", "ignored"),
-    *("pad", "start", "end", "unknown", "source_start", "source_end", "lower_case", *OF_TOKENIZER),
-    *("names", "layer_norm", "target_position_table", "vocabulary", "notes"),
+    *("names", "layer_norm", "target_position_table", "notes"),
 }
 
 
@@ -242,6 +244,12 @@ def _shape(options: Settings, weights: Weights, prefix: str, tables: list[str]) 
         "position_offset": 0 if positions == "learned" else options.integer("position_offset", 0),
         **({"max_positions": weights.shapes[tables[0]][0]} if positions == "learned" else {}),
     }
+
+
+def vocabulary_config(files: SourceFiles, described: Mapping[str, Any], sizes: list[int]) -> TransformerConfig:
+    """A configuration with the vocabularies that a description has, for so many rows of embeddings."""
+    options = Settings("config.json", dict(described))
+    return _config(options, {"d_ff": 2048, "num_heads": 8, "tied": "none"}, *_tokenizer(files, options, sizes, {}))
 
 
 def _config(options: Settings, shape: dict[str, Any], tokenizer: DictionaryTokenizer, start: int) -> TransformerConfig:

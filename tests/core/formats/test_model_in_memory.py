@@ -97,14 +97,6 @@ def test_a_module_with_a_sentencepiece_processor(tokenizer: SentencePieceTokeniz
     )
 
 
-def test_a_hand_written_model_with_numbers() -> None:
-    model = Annotated()
-    found = Translator.from_model(model, None, {"model_type": "torch.nn.Transformer", "nhead": HEADS, **ANNOTATED})
-    source, target = torch.tensor([[2, 9, 5, 6, 3]]), torch.tensor([[2, 8, 11]])
-    torch.testing.assert_close(found.model(source, target), model(source, target), rtol=0, atol=1e-5)
-    assert found.codec.source_ids("9 5 6") == [2, 9, 5, 6, 3]
-
-
 def test_refusals(tiny_model: Transformer, tmp_path: Path, parallel_text: Pairs) -> None:
     with pytest.raises(CheckpointError, match=r"^Linear is neither a core.Transformer nor a model of transformers: gi"):
         Translator.from_model(nn.Linear(2, 2))
