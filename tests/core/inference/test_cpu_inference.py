@@ -47,15 +47,6 @@ def test_the_same_numbers(model: Transformer) -> None:
     assert products_of(packed) == {cpu_inference.exact_product(model)}
 
 
-@needs_onednn
-def test_keys_and_values_of_other_widths() -> None:
-    torch.manual_seed(5)
-    model = Transformer(replace(PRESETS["tiny"], d_k=6, d_v=10, num_decoder_heads=3)).eval().requires_grad_(False)
-    torch.testing.assert_close(
-        cpu_inference.PackedTransformer(model)(SOURCE, TARGET), model(SOURCE, TARGET), atol=1e-5, rtol=1e-5
-    )
-
-
 @needs_fbgemm
 @pytest.mark.parametrize("columns", [15, 16])
 def test_matrices_of_few_columns_are_not_packed_in_halves(columns: int, model: Transformer) -> None:

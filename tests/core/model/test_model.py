@@ -193,13 +193,6 @@ def test_dropout_sits_where_5_4_puts_it(ids: tuple[Tensor, Tensor]) -> None:
         torch.testing.assert_close(x, expected)
 
 
-def test_post_norm(ids: tuple[Tensor, Tensor]) -> None:
-    """3.1: every sub-layer ends in LayerNorm(x + Sublayer(x)), so the output of a fresh stack is normalised."""
-    memory = tiny().encode(ids[0])
-    torch.testing.assert_close(memory.mean(-1), torch.zeros(3, 9), rtol=0, atol=1e-5)
-    torch.testing.assert_close(memory.var(-1, unbiased=False), torch.ones(3, 9), rtol=0, atol=1e-3)
-
-
 # --- Without causal mask ---------------------------------------------------------------------------------------------
 
 

@@ -25,17 +25,8 @@ PIECES = ["<s>", "<pad>", "</s>", "<unk>", "__en__", "__de__", "Make", "German:"
 def translator(**settings: object) -> Translator:
     """A decoder that starts with `</s>`, as those of M2M100 and fairseq do, and words for tokens."""
     files = {SETTINGS: json.dumps({"split": WORDS, **settings}).encode(), SOURCE_DICTIONARY: dictionary_file(PIECES)}
-    config = TransformerConfig(
-        vocab_size=len(PIECES),
-        d_model=8,
-        d_ff=8,
-        num_heads=2,
-        num_encoder_layers=1,
-        num_decoder_layers=1,
-        pad_id=1,
-        bos_id=2,
-        eos_id=2,
-    )
+    sizes = dict.fromkeys(("num_encoder_layers", "num_decoder_layers"), 1) | {"d_model": 8, "d_ff": 8, "num_heads": 2}
+    config = TransformerConfig(vocab_size=len(PIECES), **sizes, pad_id=1, bos_id=2, eos_id=2)
     return Translator(Transformer(config).eval(), DictionaryTokenizer(files, config.bos_id))
 
 
