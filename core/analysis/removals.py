@@ -9,7 +9,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
+from torch import Tensor
+
+from core.analysis.tokens.words import readable
 from core.text.phrases import Number, Phrase, marked
+from core.translator import Translator
 
 DECIDES = 0.5  # a part decides if less than this share of the number is left without it
 TEXTS = {  # of the control, and where no part decides
@@ -29,12 +33,15 @@ class Removals:
     before: float
     parts: Sequence[str]  # names, one at least
     after: Sequence[float]  # the number without each of them
+    instead: str = ""  # token that is more probable without the part without which least is left, see `token_instead`
 
     @property
     def decisive(self) -> int | None:
-        """Index of the part without which least is left; None if that is not less than `DECIDES` of the whole."""
+        """Index of the part without which least is left; None if that is not less than `DECIDES` of the whole, and no
+        other token is more probable.
+        """
         least = min(self.after)
-        return self.after.index(least) if least < DECIDES * self.before else None
+        return self.after.index(least) if self.instead or least < DECIDES * self.before else None
 
     def answer(self) -> Phrase:
         """The part without which the number falls most, beside one drawn by lot, or that none decides."""
@@ -48,18 +55,35 @@ class Removals:
             "Without {part}, {what} falls from {before} to {least}; {control}, to {lot}, the median of the other "
             "{count}."
         )
-        if self.decisive is None:
+        if self.instead:
+            words = marked(
+                "Without {part}, {what} falls from {before} to {least}, and \u201c{instead}\u201d is the most "
+                "probable; {control}, to {lot}, the median of the other {count}."
+            )
+        elif self.decisive is None:
             words = marked(
                 "{none}: {what} is {before}, and without {part} still {least}; {control}, {lot}, the median of the "
                 "other {count}."
             )
         lot, count = Number(median(others), ".2f"), Number(len(others), ",")
-        return Phrase(words, none=Phrase(none), control=Phrase(control), lot=lot, count=count, **values)
+        values |= {"none": Phrase(none), "control": Phrase(control), "instead": self.instead}
+        return Phrase(words, lot=lot, count=count, **values)
 
 
 def probability_of(token: str) -> Phrase:
     """Name of the probability of a token, within a sentence."""
     return Phrase(marked("the probability of \u201c{token}\u201d"), token=token)
+
+
+def token_instead(translator: Translator, logits: Tensor, predicted: int) -> str:
+    """The most probable token without a part, if it is another one, and the predicted token is the most probable with
+    it; else "".
+
+    Args:
+        logits: [2, V] without the part, and with it.
+    """
+    without, whole = logits.argmax(-1).tolist()
+    return readable(translator.codec.piece(without)) if whole == predicted != without else ""
 
 
 def left_by_lot(words: str, change: float, drawn: Sequence[float]) -> Phrase:

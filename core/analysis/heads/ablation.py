@@ -17,7 +17,7 @@ from core.analysis.declaration import Columns, PicturedResult
 from core.analysis.heads.gating import Gates, gated, head_gates
 from core.analysis.heads.head import all_heads
 from core.analysis.pictures import SMALLEST, Cell, Grid, effect_ends, effect_limit, effect_share, short_form
-from core.analysis.removals import Removals, left_by_lot, probability_of
+from core.analysis.removals import Removals, left_by_lot, probability_of, token_instead
 from core.analysis.subject import check_position
 from core.analysis.tokens.words import readable, readable_all
 from core.decoding.text_codec import PassIds
@@ -230,13 +230,21 @@ def head_removals(translator: Translator, source: str, target: str | Sequence[in
     Raises:
         ValueError: as `Translator.explain`, or there is no such position.
     """
-    predicted = translator.token_ids(source, target).predicted
+    source_ids, fed, predicted = translator.token_ids(source, target)
     check_position(position, len(predicted))
     heads, effects = zip(*ablate_each_head(translator, source, target), strict=True)
     after = [math.exp(effect.log_probs[position]) for effect in effects]
     before = math.exp(effects[0].log_probs[position] - effects[0].changes[position])
     what = probability_of(readable(translator.codec.piece(predicted[position])))
-    return Removals("head", what, before, [head.title for head in heads], after)
+    gate = torch.tensor([0.0, 1.0])  # of the head without which least is left, and of all as they are
+    with (
+        translator.inspect() as model,
+        head_gates(model, {heads[after.index(min(after))]: gate}),
+        torch.inference_mode(),
+    ):
+        logits = model(*(translator.batch([each] * 2) for each in (source_ids, fed)))[:, position]
+    instead = token_instead(translator, logits, predicted[position])
+    return Removals("head", what, before, [head.title for head in heads], after, instead)
 
 
 def head_changes(

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.lens.level_states import level_places
-from core.analysis.removals import Removals, probability_of
+from core.analysis.removals import Removals, probability_of, token_instead
 from core.analysis.subject import check_position
 from core.analysis.tokens.words import readable
 from core.text.phrases import Phrase
@@ -41,7 +41,8 @@ def layer_removals(translator: Translator, source: str, target: str | Sequence[i
         ids = ([each] * (1 + len(layers)) for each in (source_ids, fed))
         logits = model(*map(translator.batch, ids))[:, position].float()
         *after, before = logits.softmax(-1)[:, predicted[position]].tolist()
-    return Removals("layer", what, before, [name for name, _ in layers], after)
+    instead = token_instead(translator, logits[[after.index(min(after)), -1]], predicted[position])
+    return Removals("layer", what, before, [name for name, _ in layers], after, instead)
 
 
 def _skipping(row: int, entering: str, leaving: str) -> dict[str, Edit]:

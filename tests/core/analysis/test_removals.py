@@ -3,6 +3,7 @@
 import copy
 import math
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -12,8 +13,11 @@ from core.analysis.heads.ablation import gate_effect, head_removals
 from core.analysis.heads.head import attention_layers
 from core.analysis.interventions.cuts import Cut, cut_effect
 from core.analysis.lens.layer_removals import layer_removals
+from core.analysis.removals import Removals
+from core.files.shipped_files import shipped_checkpoint
 from core.text.tokenizer import SentencePieceTokenizer
 from core.trace import Head
+from core.translator import Translator
 from tests.core.analysis.conftest import SOURCE, TARGET, random_translator
 
 HEAD = Head("cross", 1, 2)
@@ -53,4 +57,17 @@ def test_a_layer_left_out_is_one_that_the_model_lacks(tokenizer: SentencePieceTo
                 logits = model(torch.tensor([source]), torch.tensor([fed]))[0, 4]
             expected[f"{stack.capitalize()} L{layer + 1}"] = float(logits.softmax(-1)[predicted[4]])
     found = layer_removals(translator, SOURCE, TARGET, 4)
+    assert found.instead == ""  # as the token is not the most probable one
     assert dict(zip(found.parts, found.after, strict=True)) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("removals", [head_removals, layer_removals])
+def test_a_part_decides_if_another_token_is_the_most_probable_without_it(removals: Callable[..., Removals]) -> None:
+    translator = Translator.from_checkpoint(shipped_checkpoint())
+    source = "The man is washing the horse because it is friendly."
+    best = translator.translate(source).hypotheses[0]
+    position = best.tokens.index("\u2581es")
+    found = removals(translator, source, best.token_ids, position)
+    assert found.decisive == found.after.index(min(found.after))
+    assert f"and \u201c{found.instead}\u201d is the most probable" in found.answer()
+    assert found.instead != "es"
