@@ -60,7 +60,7 @@ def test_malformed_logs_are_refused(tmp_path: Path) -> None:
         ValueError, match=r"line 1 has no kind \(train, valid, sample, warning\) and step: this is not the log"
     ):
         read_log(path)
-    for content in (b"\xff\xfe", b"[" * 100_000):
+    for content in (b"\xff\xfe", b"\xe9\n", b"[" * 100_000):
         path.write_bytes(content)
         with pytest.raises(ValueError, match="is not JSON"):
             read_log(path)
@@ -74,6 +74,7 @@ def test_malformed_logs_are_refused(tmp_path: Path) -> None:
         ({"kind": "valid", "step": 2**31}, r"line 1 has the step 2147483648, expected"),
         ({"kind": "train", "step": 1, "nll": "x"}, r"line 1: 'nll' is 'x', expected a number"),
         ({"kind": "train", "step": 1, "rate": True}, r"line 1: 'rate' is True, expected a number"),
+        ({"kind": "train", "step": 1, "other": {}}, r"line 1: 'other' is {}, expected a number"),
         ({"kind": "valid", "step": 1, "nll": 2**63}, r"line 1: 'nll' is 9223372036854775808, expected a number"),
         ({"kind": "sample", "step": 1, "source": "a", "reference": "b"}, r"'translation' is None, expected a text"),
         ({"kind": "train", "step": 1, **{f"{number}": 0 for number in range(99)}}, r"has 101 names of numbers and"),

@@ -207,26 +207,18 @@ def test_facts_that_are_strange_but_no_numbers_are_shown(app: AppTest, run: Path
 
 ODD_LINES = {
     "no json": "line 1 is not JSON",
-    '{"kind": "train", "step": true}': "has no kind",
-    '{"kind": "train", "step": -1}': "has the step -1, expected one from 0 to 2147483647",
     f'{{"kind": "train", "step": {10**4000}}}': "has the step 1000",
-    '{"kind": "train", "step": 1, "nll": "small"}': "'nll' is 'small', expected a number",
     '{"kind": "valid", "step": 1, "perplexity": [1]}': "'perplexity' is [1], expected a number",
     f'{{"kind": "train", "step": 1, "nll": {10**4000}}}': "'nll' is 1000",
-    '{"kind": "train", "step": 1, "other": {}}': "'other' is {}, expected a number",
-    '{"kind": "sample", "step": 1}': "'source' is None, expected a text",
     '{"kind": "sample", "step": 1, "source": "a", "reference": "\\ud800", "translation": "b"}': "expected a text",
     '{"kind": "train", "step": 1, "\\ud800": 1}': "names of numbers",
-    json.dumps({"kind": "train", "step": 1, **{str(number): 1 for number in range(200)}}): "has 202 names of numbers",
-    "[" * 100_000: "is not JSON",
-    "\xe9": "is not JSON",
     " " * 2**24: "log.jsonl is larger than 16 MB",
 }
 
 
 @pytest.mark.parametrize("line", ODD_LINES, ids=range(len(ODD_LINES)))
 def test_odd_lines_of_a_log_are_a_sentence(app: AppTest, run: Path, line: str) -> None:
-    (run / "log.jsonl").write_bytes(f"{line}\n".encode("latin-1"))
+    (run / "log.jsonl").write_text(f"{line}\n", "utf-8")
     app.text_input(key="run_folder").set_value(str(run))
     (error,) = healthy(app.run()).error
     assert "log.jsonl" in error.value.replace("\\", "")
