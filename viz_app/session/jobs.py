@@ -9,6 +9,8 @@ from typing import Generic, Protocol, TypeVar
 from viz_app.session.state import MayHoldModel
 from viz_app.session.turns import turn_of_long
 
+SHORT = 80  # tokens of source and target together up to which the measurement of a sentence starts by itself
+
 
 class Job:
     """A computation in steps, of which every run of a page computes a few; between two runs, clicks are answered.

@@ -42,6 +42,7 @@ from core.analysis.pictures import Grid, bar_cell
 from core.analysis.relative_scores import relative_scores
 from core.analysis.removals import Removals
 from core.analysis.tokens.words import readable
+from core.files.tabular import as_columns
 from core.model import MultiHeadAttention
 from core.text.phrases import Number, Phrase, marked
 from core.trace import KINDS, Head, Kind, parse_head, record, stack_of
@@ -125,8 +126,7 @@ class ScoreComponents(PicturedResult):
     def table(self) -> Columns:
         """A row for each term, those of the key first; layers and heads are counted from 0."""
         rows = [(side, *term) for side, terms in self.terms.items() for term in terms]
-        names = ("side", "part", "layer", "head", "contribution")
-        return {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+        return as_columns(("side", "part", "layer", "head", "contribution"), rows)
 
     def rows(self, side: Side, opened: Collection[str] = ()) -> Iterator[BarRow]:
         """Rows of the bars of a side, from the embedding upwards.

@@ -32,7 +32,7 @@ _POSITION = Phrase(
     "the weight",
     **_SHARES,
 )
-DEFINITIONS: dict[str, Phrase] = {
+DEFINITIONS: dict[str, Phrase] = {  # criterion of each name, in order of precedence: the most specific first
     marked("aligns words"): Phrase(
         "an alignment error rate (Och & Ney 2003) below {most} where there are gold links; without them, more than "
         "{most} of the words are linked like the mean of the heads in the upper half of the layers",
@@ -96,7 +96,6 @@ SHORT_NAMES: dict[str, str] = {  # for cells of grids, which are small
     marked("one word at a time"): marked("one"),
     marked("spread out"): marked("spread"),
 }
-"""Criterion of each name, in order of precedence: the most specific first."""
 
 
 @dataclass(frozen=True)

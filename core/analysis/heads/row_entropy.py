@@ -18,6 +18,7 @@ from core.analysis.pictures import Cell, Grid
 from core.analysis.subject import EXPLAINED
 from core.analysis.tokens.words import readable_all
 from core.capture import AttentionMap
+from core.files.tabular import as_columns
 from core.results import Explanation
 from core.text.phrases import Number, Phrase, marked
 from core.trace import Head, Kind
@@ -45,8 +46,7 @@ class RowEntropies(PicturedResult):
             for head, values in enumerate(heads.tolist())
             for position, (token, value) in enumerate(zip(self._tokens(kind), values, strict=True))
         ]
-        names = ("kind", "layer", "head", "position", "token", "entropy", "largest")
-        return {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+        return as_columns((*Head._fields, "position", "token", "entropy", "largest"), rows)
 
     def pictures(self, at: Head) -> tuple[Grid]:
         """The heads of the layer, coloured by the share of the largest possible entropy."""

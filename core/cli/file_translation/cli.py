@@ -15,7 +15,7 @@ from core.cli.file_translation.interrupt import stop_on_signals
 from core.cli.file_translation.job_output import FileOutput, StreamOutput, open_output
 from core.cli.file_translation.line_notes import LineNotes
 from core.cli.file_translation.lines import InputReader, LineWindow, count_lines, open_input, read_windows
-from core.cli.file_translation.progress_bar import LineProgress, line_progress
+from core.cli.file_translation.progress_bar import LineProgress
 from core.cli.file_translation.search_options import add_search_options, engine_of
 from core.cli.file_translation.windows import TranslatedLines, translate_windows
 from core.cli.file_translation.workers import worker_pool
@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
             stack.enter_context(_advice(output))
         else:
             output = StreamOutput(sys.stdout.buffer, sys.stdout.isatty())
-        progress = stack.enter_context(line_progress(total, output.progress.lines))
+        progress = stack.enter_context(closing(LineProgress(total, output.progress.lines)))
         codes, notes = _required_codes(translator), LineNotes(translator)
         parts = stack.enter_context(closing(_translated(read_windows(reader), translator, engine, options, progress)))
         for part in parts:

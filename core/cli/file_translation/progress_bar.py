@@ -2,8 +2,6 @@
 
 import sys
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 
 from tqdm import tqdm
 
@@ -13,7 +11,7 @@ SECONDS_BETWEEN_LINES = 30.0
 
 
 class LineProgress:
-    """Number of lines done, the speed, and the estimated time left."""
+    """Number of lines done, the speed, and the estimated time left; to be closed."""
 
     def __init__(self, total: int | None, done: int) -> None:
         """
@@ -56,13 +54,3 @@ class LineProgress:
             left = f", {tqdm.format_interval((self._total - self._done) / speed)} left"
         so_far = tqdm.format_interval(seconds)
         show(f"{self._done}/{total} lines, {speed:.1f} lines/s, {so_far} so far{left}")
-
-
-@contextmanager
-def line_progress(total: int | None, done: int) -> Generator[LineProgress]:
-    """A `LineProgress` that is closed at the end of the block."""
-    progress = LineProgress(total, done)
-    try:
-        yield progress
-    finally:
-        progress.close()

@@ -1,18 +1,19 @@
 """Progress on a terminal and elsewhere."""
 
 import re
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
 
 from core.cli.file_translation import progress_bar
-from core.cli.file_translation.progress_bar import line_progress
+from core.cli.file_translation.progress_bar import LineProgress
 
 
 def test_lines_now_and_then_without_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     seconds = 0.0
     monkeypatch.setattr(progress_bar, "time", SimpleNamespace(monotonic=lambda: seconds))
-    with line_progress(total=1000, done=200) as progress:
+    with closing(LineProgress(total=1000, done=200)) as progress:
         for seconds, done in ((10.0, 250), (40.0, 400), (60.0, 500), (80.0, 600)):  # noqa: B007
             progress.update(done)
         progress.message("line 7 is bad")
@@ -28,10 +29,10 @@ def test_lines_now_and_then_without_a_terminal(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_an_input_of_unknown_length(capsys: pytest.CaptureFixture[str]) -> None:
-    with line_progress(total=None, done=0) as progress:  # closed before the end, as by an error
+    with closing(LineProgress(total=None, done=0)) as progress:  # closed before the end, as by an error
         progress.update(5)
     assert capsys.readouterr().err.startswith("5/? lines, ")
-    with line_progress(total=None, done=0) as progress:
+    with closing(LineProgress(total=None, done=0)) as progress:
         progress.update(7)
         progress.complete()
     assert capsys.readouterr().err.startswith("7/7 lines, ")
@@ -39,7 +40,7 @@ def test_an_input_of_unknown_length(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_bar_of_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with line_progress(total=4, done=1) as progress:
+    with closing(LineProgress(total=4, done=1)) as progress:
         progress.update(2)
         progress.message("line 7 is bad")
         progress.update(4)

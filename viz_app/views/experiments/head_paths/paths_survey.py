@@ -19,13 +19,12 @@ from viz_app.controls.widgets import setting_segments
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import address, python_code
 from viz_app.session.chosen_heads import select_head
-from viz_app.session.jobs import Job, JobSlot
+from viz_app.session.jobs import SHORT, Job, JobSlot
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading
 from viz_app.session.state import Widget, session_object
 
 MEASURED = 200  # edges that are measured exactly
-MEASURED_AT_ONCE = 80  # tokens of source and prefix together up to which measuring starts by itself
 AGAINST = address.PATHS_AGAINST
 SECOND = address.PATHS_SECOND
 BEST = marked("best other token")
@@ -155,7 +154,7 @@ def products_call(about: Reading, surveyed: QuestionSurvey, edge: Edge, moment: 
 def _begun(about: Reading, question: EdgeQuestion) -> QuestionSurvey:
     run: Replacement = run_call(about, question).run()
     found = Survey()
-    is_short = run.runs.source_ids.size(1) + run.runs.fed.size(1) <= MEASURED_AT_ONCE
+    is_short = run.runs.source_ids.size(1) + run.runs.fed.size(1) <= SHORT
 
     def steps() -> Iterator[int]:
         return survey_steps(run, MEASURED, found)

@@ -27,15 +27,13 @@ from core.analysis.recorded_call import Call
 from core.capture import Kind
 from viz_app.language import marked, tr
 from viz_app.session import python_code
-from viz_app.session.jobs import Job, JobSlot
+from viz_app.session.jobs import SHORT, Job, JobSlot
 from viz_app.session.readings import Reading
 from viz_app.session.state import session_object
 from viz_app.views.experiments.patching.second_sentence import PatchingQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
-
-MEASURED_AT_ONCE = 80  # tokens of source and prefix together up to which measuring starts by itself
 
 
 @dataclass
@@ -184,7 +182,7 @@ def _begun(about: Reading, question: PatchingQuestion) -> Patching:
 
 
 def _is_short(pairs: Sequence[PairRuns]) -> bool:
-    return pairs[0].source_ids.size(1) + pairs[0].fed.size(1) <= MEASURED_AT_ONCE
+    return pairs[0].source_ids.size(1) + pairs[0].fed.size(1) <= SHORT
 
 
 def paths_to(patched: Patching, receiver: Receiver, hold_networks: bool) -> Paths:

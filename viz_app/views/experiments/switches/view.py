@@ -22,12 +22,12 @@ from viz_app.drawing.display_text import decimal, sentence_case
 from viz_app.drawing.head_names import head_titles
 from viz_app.language import joined, marked, tr
 from viz_app.session import address, python_code, readings
+from viz_app.session.jobs import SHORT
 from viz_app.session.state import session_object
 from viz_app.session.switches import Switches
 from viz_app.views.experiments.switches import switched_heads
 from viz_app.views.experiments.switches.switched_heads import HeadGates
 
-MEASURED_AT_ONCE = 80  # tokens of source and target together up to which measuring starts by itself
 HOW_TO_READ = marked("""
 Click a head to switch it, click it again to switch it back; click “all” for all heads of a layer. A head's output is
 multiplied by the value of the slider: 0 turns it off, 1 leaves it unchanged.
@@ -53,7 +53,7 @@ def page(reading: readings.Reading) -> None:
     """Draw everything below the sentence."""
     explanation, switches, model = reading.explain(), session_object(Switches), reading.model
     measured = switched_heads.heads_off(
-        reading, start=len(explanation.source_tokens) + len(explanation.fed_tokens) <= MEASURED_AT_ONCE
+        reading, start=len(explanation.source_tokens) + len(explanation.fed_tokens) <= SHORT
     )
     switches.restore(model)
     if switches.problem:
