@@ -55,10 +55,7 @@ def next_words(
     ]
     words = zip(starts, [*starts[1:], len(ids.predicted)], strict=True)
     places = {start: _Place(tuple(ids.predicted[start:stop]), translator) for start, stop in words}
-    live, parents = (
-        [(0, Pieces(), 1.0)],
-        [0],
-    )  # of the target itself and words begun along it: place, pieces, probability
+    live, parents = [(0, Pieces(), 1.0)], [0]  # the target and words begun along it: place, pieces, probability
     while live:
         tokens = [pieces[-1] if pieces else ids.fed[start] for start, pieces, _ in live]
         rows = torch.tensor([tokens, parents], device=translator.model.device)[:, None]

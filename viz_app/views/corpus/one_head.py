@@ -6,12 +6,7 @@ import streamlit as st
 
 from core.analysis.corpus import head_charts
 from core.analysis.corpus.behaviours import BEHAVIOURS
-from core.analysis.corpus.distributions import (
-    DECILES,
-    SAMPLE_SIZE,
-    TokenMeasure,
-    least_occurrences,
-)
+from core.analysis.corpus.distributions import DECILES, SAMPLE_SIZE, TokenMeasure, least_occurrences
 from core.analysis.corpus.head_description import with_chances_of
 from core.analysis.corpus.index import HeadExample
 from core.analysis.corpus.recomputation import head_strength

@@ -7,15 +7,7 @@ import math
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
-from core.analysis.composition.edges import (
-    EMBEDDINGS,
-    Edge,
-    Input,
-    Node,
-    nodes_of,
-    sender_side,
-    sublayers,
-)
+from core.analysis.composition.edges import EMBEDDINGS, Edge, Input, Node, nodes_of, sender_side, sublayers
 from core.analysis.composition.survey import Survey
 from core.analysis.interventions.pair_runs import Metric, PairRuns
 from core.trace import STACK_NAMES, STACKS, Stack
@@ -88,12 +80,12 @@ def path_graph(
     edges: list[dict[str, Any]] = []
     for each in drawn:
         sender, receiver, which = each.edge
-        curve, effect = (
-            _curve(each.edge, places[sender], places[receiver], bows.get(each.edge), is_narrow),
-            survey.effect(each),
-        )
-        number, title = decimal(effect, 3, sign=True), translated(each.edge.title)
-        is_exact = each.edge in survey.effects
+        curve = _curve(each.edge, places[sender], places[receiver], bows.get(each.edge), is_narrow)
+        effect, title = survey.effect(each), translated(each.edge.title)
+        number = decimal(effect, 3, sign=True)
+        name = f"{title}: {number}"
+        if each.edge not in survey.effects:
+            name = tr("{edge}: {effect}, estimated", edge=title, effect=number)
         edges.append(
             {
                 "curve": [_rounded(point) for point in curve],
@@ -102,9 +94,7 @@ def path_graph(
                 "dash": DASHES[which],
                 "letter": LETTERS[which],
                 "letterAt": _rounded(Point(places[receiver].x + PORTS[which], places[receiver].y + RADIUS + 7)),
-                "name": f"{title}: {number}"
-                if is_exact
-                else tr("{edge}: {effect}, estimated", edge=title, effect=number),
+                "name": name,
                 "selected": each.edge == edge,
             }
         )

@@ -1,7 +1,7 @@
 """The survey of edges of the page Head to head, which grows step by step, and the question it answers."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import get_args
 
@@ -155,11 +155,8 @@ def _begun(about: Reading, question: EdgeQuestion) -> QuestionSurvey:
     run: Replacement = run_call(about, question).run()
     found = Survey()
     is_short = run.runs.source_ids.size(1) + run.runs.fed.size(1) <= SHORT
-
-    def steps() -> Iterator[int]:
-        return survey_steps(run, MEASURED, found)
-
-    return QuestionSurvey(question, run, found, Job(steps(), num_steps(run, MEASURED), marked("steps"), is_short))
+    job = Job(survey_steps(run, MEASURED, found), num_steps(run, MEASURED), marked("steps"), is_short)
+    return QuestionSurvey(question, run, found, job)
 
 
 EDGE = address.PATH  # counted from 1: encoder_self.1.2-cross.5.3-value

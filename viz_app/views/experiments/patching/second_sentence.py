@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import streamlit as st
 
@@ -102,20 +102,15 @@ def sentence_box(about: Reading) -> tuple[str, list[MinimalPair]]:
 
 
 def _buttons(pairs: list[MinimalPair], text: str) -> None:
-    """Draw a button for each proposal, by contrast."""
+    """Draw a button for each proposal, by contrast; that of the current second sentence is disabled."""
     for contrast in CONTRASTS:
         of_contrast = [pair for pair in pairs if pair.contrast == contrast]
         if of_contrast:
             st.caption(tr(CONTRAST_NAMES[contrast]), width="content")
         for pair in of_contrast:
-            _button(pair, text)
-
-
-def _button(pair: MinimalPair, text: str) -> None:
-    """Draw the button of a proposal; that of the current second sentence is disabled."""
-    changes, is_shown = joined(f"{old} \u2192 {new}" for old, new in pair.changes), pair.text == text
-    options: dict[str, Any] = {"disabled": is_shown, "help": translated(pair.reason)}
-    text_button(changes, CORRUPTED.set, pair.text, key=f"proposal: {pair.text}", **options)
+            changes, key = joined(f"{old} \u2192 {new}" for old, new in pair.changes), f"proposal: {pair.text}"
+            about, is_shown = translated(pair.reason), pair.text == text
+            text_button(changes, CORRUPTED.set, pair.text, key=key, help=about, disabled=is_shown)
 
 
 def question_boxes(

@@ -13,7 +13,6 @@ from core.analysis.heads.head import Head, all_heads
 from core.analysis.recorded_call import Call
 from viz_app.language import marked
 from viz_app.session import python_code
-from viz_app.session.address import SWITCHED
 from viz_app.session.jobs import Job, JobSlot
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading, Search, SearchProgress
@@ -24,12 +23,6 @@ if TYPE_CHECKING:
 
 DRAWS = 9  # of heads by lot, as a control
 HeadGates = tuple[tuple[Head, float], ...]  # scaled heads and their factors, sorted, without factors of 1
-
-
-def write_address(gates: HeadGates) -> None:
-    """Write the switched heads to the address, with their gates unless they are off."""
-    names = ",".join(f"{head} {gate:g}" if gate else str(head) for head, gate in gates)
-    SWITCHED.put(names)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)

@@ -60,7 +60,7 @@ def page(reading: readings.Reading) -> None:
         st.error(sentence_case(switches.problem))
     set_to = switches.of(model)
     gates = tuple(sorted(set_to.items()))
-    switched_heads.write_address(gates)
+    address.SWITCHED.put(",".join(f"{head} {gate:g}" if gate else str(head) for head, gate in gates))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         gate = address.GATE.draw(
             st.slider,

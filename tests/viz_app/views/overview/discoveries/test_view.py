@@ -18,25 +18,10 @@ SENTENCE = "Where is the <b>dog</b>?"
 def test_it_fills_and_a_fact_leads_to_its_head(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     def found(translator: Translator) -> Iterator[Discoveries]:
         ids = translator.translate(SENTENCE, 1).hypotheses[0].token_ids
-        maps = translator.explain(SENTENCE, ids).maps
+        maps, shares = translator.explain(SENTENCE, ids).maps, (0.5, 0.4, 0.6, 0.2)
         for done in (1, 2):
             facts = [
-                Fact(
-                    head,
-                    "first",
-                    0.5,
-                    0.4,
-                    0.6,
-                    0.2,
-                    4,
-                    (SENTENCE, ids),
-                    maps[head.kind][0],
-                    2,
-                    1.0,
-                    SENTENCE,
-                    "a",
-                    "b",
-                )
+                Fact(head, "first", *shares, 4, (SENTENCE, ids), maps[head.kind][0], 2, 1.0, SENTENCE, "a", "b")
                 for head in (Head("cross", 0, 2), Head("encoder_self", 0, 1))[:done]
             ]
             yield Discoveries(facts, done, 2)

@@ -67,21 +67,8 @@ def test_every_stop_has_its_reason(tree: BeamTree) -> None:
     assert "no live hypothesis is left" in replace(best, finished=()).stop_reason()
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        None,
-        3,
-        {},
-        {"position": 0, "rank": 0},
-        {"position": 3, "rank": 0},
-        {"position": 2, "rank": 2},
-        {"position": "1", "rank": 0},
-    ],
-)
-def test_what_is_no_node_is_nothing(tree: BeamTree, value: object) -> None:
-    assert clicked_node(value, tree) is None
-
-
-def test_a_clicked_node_is_found(tree: BeamTree) -> None:
+def test_a_clicked_node_is_found_and_what_is_no_node_is_nothing(tree: BeamTree) -> None:
     assert clicked_node({"position": 2, "rank": 1}, tree) is tree.steps[1][1]
+    for position, rank in ((0, 0), (3, 0), (2, 2), ("1", 0)):
+        assert clicked_node({"position": position, "rank": rank}, tree) is None
+    assert clicked_node(None, tree) is clicked_node(3, tree) is clicked_node({}, tree) is None

@@ -50,7 +50,7 @@ def test_each_translation_is_a_row_below_the_one_that_it_leaves(fan: SampleFan) 
         assert "".join(row_texts(row)) == row.translation.text
         if (
             row.parent is not None
-        ):  # no row between it and the one that it leaves is further left: branches do not cross
+        ):  # branches do not cross: no row between it and the one that it leaves is further left
             assert all(rows[between].shared >= row.shared for between in range(row.parent + 1, number))
 
 
