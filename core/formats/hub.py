@@ -139,13 +139,11 @@ def download(name: str, revision: str = MAIN, report: Callable[[str], None] = la
             raise CheckpointError(f"{name} has changed while it was downloaded: download it again")
     except CheckpointError:
         raise
-    except (OSError, ValueError, RuntimeError) as error:  # of its own and of its HTTP library
+    except Exception as error:  # of its own and of its HTTP library
+        if not isinstance(error, OSError | ValueError | RuntimeError) and "httpx" not in type(error).__module__:
+            raise
         first = (str(error).strip().splitlines() or [""])[0]
         raise CheckpointError(f"{name} cannot be downloaded ({type(error).__name__}: {first:.200})") from error
-    except Exception as error:
-        if not type(error).__module__.startswith("httpx"):
-            raise
-        raise CheckpointError(f"{name} cannot be downloaded ({type(error).__name__}: {error})") from error
     finally:
         switches.HF_HUB_DISABLE_TELEMETRY = telemetry
     return HubModel(name, commit, known.parent)

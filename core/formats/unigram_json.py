@@ -5,6 +5,7 @@ The layout is that of sentencepiece_model.proto, in the wire format of Protocol 
 """
 
 import base64
+import re
 import struct
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
@@ -33,16 +34,15 @@ def sentencepiece_of(files: SourceFiles) -> bytes:
             f"{TOKENIZER_JSON}: model: type is {model.values.get('type')!r:.60}, and Headlight reads only 'Unigram': "
             f"give the SentencePiece model (spiece.model) instead"
         )
-    unknown = model.integer("unk_id", 0)
+    unknown, bytes_of_unknown = model.integer("unk_id", 0), model.values.get("byte_fallback") is True
     special = special_pieces(settings)
     pieces: list[tuple[str, float, int]] = []
     for number, (piece, score) in enumerate(_vocabulary(model)):
         kind = CONTROL if piece in special else NORMAL
         kind = UNUSED if piece.startswith(EXTRA) else kind
-        kind = BYTE if model.values.get("byte_fallback") is True and _is_byte(piece) else kind
+        kind = BYTE if bytes_of_unknown and re.fullmatch("<0x..>", piece) else kind
         kind = UNKNOWN if number == unknown else kind
         pieces.append((piece, score, kind))
-    bytes_of_unknown = model.values.get("byte_fallback") is True
     return sentencepiece_model(pieces, UNIGRAM, unknown, characters_of(settings), bytes_of_unknown)
 
 
@@ -122,10 +122,6 @@ def _objects(value: object) -> list[dict[str, Any]]:
     """The objects of a list; none if it is not a list."""
     rows = cast("list[object]", value) if isinstance(value, list) else []
     return [cast("dict[str, Any]", row) for row in rows if isinstance(row, dict)]
-
-
-def _is_byte(piece: str) -> bool:
-    return len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">")
 
 
 # --- Wire format ----------------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ def contrast(one: str, other: str) -> float:
     """Return the contrast of two colours, from 1 to 21 (WCAG 2)."""
 
     def luminance(color: str) -> float:
-        channels = (int(color[start : start + 2], 16) / 255 for start in (1, 3, 5))
+        channels = (channel / 255 for channel in bytes.fromhex(color[1:]))
         red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 

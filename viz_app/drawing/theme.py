@@ -55,7 +55,7 @@ class Theme:
 
     def shades(self, count: int) -> NDArray[np.uint8]:
         """Return the sequential scale at `count` even steps from 0 to 1: [count, 3] red, green, blue."""
-        stops = np.array([_rgb(color) for color in self.sequential], dtype=np.float64)
+        stops = np.array([[*bytes.fromhex(color[1:])] for color in self.sequential], dtype=np.float64)
         places = np.linspace(0, len(stops) - 1, count)
         return (
             np.stack([np.interp(places, np.arange(len(stops)), stops[:, channel]) for channel in range(3)], 1)
@@ -72,10 +72,6 @@ def head_name(layer: int, head: int) -> str:
 def theme_named(name: str | None) -> Theme:
     """Return `DARK` for "dark", `LIGHT` for anything else."""
     return DARK if name == "dark" else LIGHT
-
-
-def _rgb(color: str) -> tuple[int, int, int]:
-    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
 
 
 def _oklch(lightness: float, chroma: float, hue: float) -> str:

@@ -91,18 +91,7 @@ class OwnIndex(MayHoldModel):
         if len(content) > MAX_INDEX_BYTES:
             raise CorpusIndexError(tr("{name} is larger than {most} MB", name=name, most=MAX_INDEX_BYTES // 2**20))
         index = parse_index(content, name)
-        if index.facts.digest != model.digest:
-            raise CorpusIndexError(
-                tr(
-                    "{name} is the index of another checkpoint, {other} ({other_digest}), this one is {model} "
-                    "({digest}): build it again",
-                    name=name,
-                    other=index.facts.checkpoint,
-                    other_digest=index.facts.digest[:8],
-                    model=model.name,
-                    digest=model.digest[:8],
-                )
-            )
+        check_model(index, name, model)
         self.digest, self.job, self._corpus = model.digest, None, None
         self.opened = OpenedIndex(index, f"own-{next(_numbers)}")
 
@@ -131,6 +120,22 @@ def _read(path: str, mtime_ns: int, size: int) -> CorpusIndex:
     return load_index(path)
 
 
+def check_model(index: CorpusIndex, name: str, model: Model) -> None:
+    """Check that an index, in a file of a name, belongs to a model, or raise a `CorpusIndexError`."""
+    if index.facts.digest != model.digest:
+        raise CorpusIndexError(
+            tr(
+                "{name} is the index of another checkpoint, {other} ({other_digest}), this one is {model} ({digest}): "
+                "build it again",
+                name=name,
+                other=index.facts.checkpoint,
+                other_digest=index.facts.digest[:8],
+                model=model.name,
+                digest=model.digest[:8],
+            )
+        )
+
+
 def opened_index(model: Model) -> tuple[OpenedIndex | None, str]:
     """Return the index of a model, the visitor's own first, and the reason if the one beside it cannot be used.
 
@@ -146,17 +151,9 @@ def opened_index(model: Model) -> tuple[OpenedIndex | None, str]:
             return None, ""
         stat = path.stat()
         index = _read(str(path), stat.st_mtime_ns, stat.st_size)
+        check_model(index, path.name, model)
     except (ModelError, CorpusIndexError, OSError) as error:
         return None, str(error)
-    if index.facts.digest != model.digest:
-        return None, tr(
-            "{name} is the index of another checkpoint ({other_digest}), this one is {model} ({digest}): build it "
-            "again",
-            name=path.name,
-            other_digest=index.facts.digest[:8],
-            model=model.name,
-            digest=model.digest[:8],
-        )
     return OpenedIndex(index, f"{path} {stat.st_mtime_ns} {stat.st_size}", path), ""
 
 
