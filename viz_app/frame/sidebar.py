@@ -2,18 +2,20 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz_app.drawing.display_text import plain
-from viz_app.frame import checkpoint_opening, model_facts, named_model, target_language
+from viz_app.frame import checkpoint_opening, model_facts, named_model
 from viz_app.frame.checkpoint_opening import Opening
 from viz_app.language import ENGLISH, LANGUAGES, VisitorLanguage, language_of_visit, marked, tr
 from viz_app.page_list import script_of
-from viz_app.session import model_opening, model_paths, models
+from viz_app.session import model_opening, model_paths, models, readings
 from viz_app.session.address import CHECKPOINT, LANGUAGE, UPLOADED
 from viz_app.session.core_import import import_core
+from viz_app.session.language_codes import code_of, codes_of, with_code, with_target
 from viz_app.session.models import Model
 from viz_app.session.open_models import MissingFile, OpenModels
 from viz_app.session.permalink import DIGITS
@@ -26,6 +28,7 @@ ABOUT_PATH = marked(
     "the Hugging Face Hub, such as Helsinki-NLP/opus-mt-en-de, that has been downloaded before."
 )
 OPEN_MODEL = Widget[str]("open_model")  # digest of an open model, or the name of a shipped one that is not open
+TARGET = Widget[str | None]("target_language")
 
 
 def checkpoint_box(place: DeltaGenerator) -> Model | None:
@@ -63,7 +66,7 @@ def checkpoint_box(place: DeltaGenerator) -> Model | None:
     with facts:
         _model_box(opened, model)
         if model != before or current.complete is not str:
-            target_language.language_box(model)
+            _target_box(model)
     return model
 
 
@@ -164,6 +167,53 @@ def _show_selected() -> None:
         session_object(OpenModels).selected = selected  # this run opens it
     else:
         session_object(OpenModels).show(selected)
+
+
+@dataclass
+class LanguageCodes:
+    """Codes of the current model and of the model before it; None if the current one has one target language."""
+
+    current: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    last: str = ""  # the last one selected
+
+    def complete(self, text: str) -> str:
+        """Begin a text with a language code if the model needs one, and drop the code of the model before it."""
+        return with_code(text, self.current, self.before, self.last)
+
+
+def _target_box(model: Model) -> None:
+    """Select the target language, if the model has several: the code, such as `>>fra<<`, that begins a sentence.
+
+    Call it with another model, and while `Current.complete` changes anything.
+    """
+    current, codes, choices = session_object(Current), session_object(LanguageCodes), codes_of(model)
+    if choices != codes.current:
+        codes.before, codes.current = codes.current, choices
+    current.complete = codes.complete if codes.current or codes.before else str
+    text = readings.TEXT.value or ""
+    if current.complete(text) != text:
+        st.rerun()
+    if choices:
+        TARGET.set(code_of(text, choices) or None)
+        st.selectbox(
+            tr("Target language"),
+            choices,
+            None,
+            format_func=lambda code: code.strip("<>"),
+            key=TARGET.key,
+            required=True,
+            placeholder=tr("Select"),
+            on_change=_take_target,
+            help=tr("A code at the start of the sentence names the language to translate to."),
+        )
+
+
+def _take_target() -> None:
+    codes, code, text = session_object(LanguageCodes), TARGET.value, readings.TEXT.value or ""
+    if code is not None:
+        codes.last = code
+        readings.new_sentence(with_target(text, codes.current, code))
 
 
 def restore_language() -> None:

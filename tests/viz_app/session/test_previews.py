@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.viz_app.pages import Start, healthy, opened, reading, show_translation, state_of
 from viz_app.components.sentence_bar import KEY
-from viz_app.frame.target_language import LanguageCodes
+from viz_app.frame.sidebar import LanguageCodes
 from viz_app.language import ENGLISH, speaking
 from viz_app.session import previews, readings
 from viz_app.session.previews import NoPreviewError, Previews

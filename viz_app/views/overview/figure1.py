@@ -1,4 +1,4 @@
-"""Figure 1 of the paper for the current reading, on the page Overview."""
+"""Figure 1 of the paper for the current reading, on the page Overview; its parts are links."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -11,12 +11,47 @@ from core.results import Explanation
 from viz_app.components.component import component_beside
 from viz_app.components.sentence_bar import Side, word_name
 from viz_app.drawing.theme import Theme
+from viz_app.page_list import VIEWS, ModelKind
+from viz_app.session import address, step_place
 from viz_app.session.chosen_heads import default_head
+from viz_app.session.fields import page_address
 from viz_app.session.step_place import token_names
 
 KEY = "figure1"
+_TOKEN = {
+    step_place.STACK.key: "{stack}",
+    step_place.LAYER.key: "L{layer}",
+    step_place.HEAD.key: "H{head}",
+    step_place.TOKEN.key: "{followed}",
+}
+# By the `link` of a part: a page and its settings, with what the part and the chosen token say in place of names in
+# braces, see `Figure1Part` and `tokens` in types.d.ts. A part without a page of its own has its `step` alone.
+TARGETS: dict[str, tuple[str, dict[str, str]]] = {
+    "step": ("step_through", {**_TOKEN, step_place.STEP.key: "{step}"}),
+    "head": (
+        "heads",
+        {address.KIND.key: "{kind}", "heads_{kind}": "L{layer} H{head}", address.WORD.key: "{word}"},
+    ),
+    "encoder.layer": ("lens", {address.ENCODER_LEVEL.key: "{layer}"}),
+    "decoder.layer": ("lens", {address.CELL.key: "{row}.{layer}"}),
+    "embedding": ("positions", {}),
+    "positions": ("positions", {}),
+    "predicted": ("translate", {address.TOKEN.key: "{row}"}),
+    "section": ("sections", {address.SECTION.key: "{section}"}),
+    "other": ("contrast", {address.TOKEN.key: "{row}", address.RATHER_THAN.key: "{piece}"}),
+}
 
 _component = component_beside(__file__)
+
+
+def part_links(kind: ModelKind) -> dict[str, str]:
+    """Return the addresses of the pages that are for a kind of model, by the `link` of the parts."""
+    fitting = {page.name for page in VIEWS if kind in page.models}
+    return {
+        link: page_address(page, settings, templates=True)
+        for link, (page, settings) in TARGETS.items()
+        if page in fitting
+    }
 
 
 def figure1_payload(

@@ -10,8 +10,7 @@ from viz_app.language import marked, tr
 from viz_app.session import previews, readings
 from viz_app.session.readings import READING_HASH, Reading
 from viz_app.session.word_selection import selected_names
-from viz_app.views.overview.figure1 import KEY, figure1, figure1_content, figure1_payload
-from viz_app.views.overview.part_links import part_links
+from viz_app.views.overview.figure1 import KEY, figure1, figure1_content, figure1_payload, part_links
 
 HOW_TO_READ = marked("""
 **Figure 1** of [Attention Is All You Need](https://arxiv.org/abs/1706.03762), for the open model and the sentence

@@ -13,8 +13,7 @@ from core.trace import KINDS
 from tests.viz_app.pages import Start, opened, reading
 from viz_app.page_list import VIEWS
 from viz_app.views.overview import figure1
-from viz_app.views.overview.figure1 import figure1_content
-from viz_app.views.overview.part_links import TARGETS
+from viz_app.views.overview.figure1 import TARGETS, figure1_content
 
 SENTENCE = "Where is the dog?"
 

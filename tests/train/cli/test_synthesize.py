@@ -2,7 +2,7 @@ import re
 from pathlib import Path
 
 from train.__main__ import main
-from train.data.synthetic_pairs import synthetic_pairs
+from train.cli.synthesize import synthetic_pairs
 
 NAMED = "Tom bought 3 cats.", "Tom kaufte 3 Katzen."
 

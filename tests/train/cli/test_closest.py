@@ -6,7 +6,7 @@ import pytest
 
 from tests.train.conftest import write_lines
 from train.__main__ import main
-from train.data.closest_hypotheses import closest
+from train.cli.closest import closest
 
 REFERENCE = "Ein Hund läuft durch das grüne Gras ."
 
