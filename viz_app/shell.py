@@ -7,16 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
 from viz_app.drawing.display_text import sentence_case, shortened
-from viz_app.frame import (
-    badges,
-    examples,
-    named_model,
-    page_menu,
-    sentence_input,
-    settings_menu,
-    sidebar,
-    wrong_task,
-)
+from viz_app.frame import badges, examples, named_model, page_menu, sentence_input, settings_menu, sidebar
 from viz_app.frame.question_line import question_line
 from viz_app.frame.source_note import source_note
 from viz_app.language import tr
@@ -116,7 +107,7 @@ elif model is not None:
         with page_part(), own_turn():
             draw_view(view, script, model, reading, note)
     else:
-        wrong_task.note(model, view)
+        named_model.wrong_task_note(model, view)
     with beside:
         from viz_app.frame.place_in_model import sketch  # imports core
 

@@ -60,7 +60,7 @@ from viz_app.drawing import ablation
 from viz_app.language import translated, translated_all
 from viz_app.views.compare.test_set import figures as test_set
 from viz_app.views.corpus import corpus_examples
-from viz_app.views.corpus.figures import scatter
+from viz_app.views.corpus.figures.corpus import scatter_figure
 from viz_app.views.experiments.head_paths import figures as head_paths
 from viz_app.views.models.parsing import constituency_tree
 from viz_app.views.models.parsing import figures as parsing_figures
@@ -271,7 +271,7 @@ def examples(of: Subject) -> Iterator[Drawn]:
     stack = of.choice.choice(("encoder", "decoder"))
     yield pd.DataFrame(shown_examples.neurons_table(index, stack, 1, tokens, containing=of.text[:1]))
     yield pd.DataFrame(ranking_table(chosen_heads(index, "itself")))
-    yield scatter.scatter_figure(head_points(index, "one", "spread"), "one", "spread", of.theme)
+    yield scatter_figure(head_points(index, "one", "spread"), "one", "spread", of.theme)
     yield pd.DataFrame(tokens_table(of.translator, index, head, "weight"))
     for chart in (
         strongest_weights(index, head),

@@ -25,12 +25,11 @@ from viz_app.session.models import Model
 from viz_app.session.python_code import shown_path
 from viz_app.session.state import refusals_shown, session_object
 from viz_app.views.corpus import opened_index, selection
-from viz_app.views.corpus.figures.scatter import MEASURE_NAMES
-from viz_app.views.corpus.heads_part import HeadSearch, heads_part
+from viz_app.views.corpus.figures.corpus import MEASURE_NAMES
+from viz_app.views.corpus.heads_part import HeadSearch, ScatterSearch, heads_part, scatter_part
 from viz_app.views.corpus.neurons_part import NeuronSearch, neurons_part
 from viz_app.views.corpus.neurons_part import boxes as neuron_boxes
 from viz_app.views.corpus.opened_index import OpenedIndex, OwnIndex
-from viz_app.views.corpus.scatter_part import ScatterSearch, scatter_part
 
 HOW_TO_READ = marked("""
 One pass over a corpus keeps, for every **head**, the sentences in which it writes most, anywhere and at each kind of

@@ -1,15 +1,18 @@
 """Layer by layer: predictions of decoder layers, translations from encoder layers."""
 
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
 from core.analysis.declaration import FIRST
-from core.analysis.lens.decoder_lens import EncoderLens
-from core.analysis.lens.logit_lens import LogitLens, level_name
+from core.analysis.lens.decoder_lens import EncoderLens, encoder_translations
+from core.analysis.lens.layer_removals import layer_removals
+from core.analysis.lens.logit_lens import LENS, LensOptions, LogitLens, level_name
 from core.analysis.recorded_call import Call
 from core.analysis.removals import Removals
 from core.analysis.tokens.words import readable
+from core.analysis.word_scores.least_probable import least_probable_token
 from viz_app.components.picture import picture
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
@@ -19,12 +22,13 @@ from viz_app.controls.widgets import show_answer
 from viz_app.drawing import ablation
 from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.language import marked, tr, translated
-from viz_app.session import address, readings
+from viz_app.session import address, python_code, readings
 from viz_app.session.fields import part
-from viz_app.session.readings import Reading, reading_part
-from viz_app.views.why.lens import layer_readings
+from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.readings import Reading, Search, SearchProgress, reading_part
 
 LEVEL = address.ENCODER_LEVEL
+TOP = 10  # tokens of a cell
 HOW_TO_READ = marked("""
 The **logit lens** (nostalgebraist 2020): the state of the decoder after each layer, read as if it were the last one. A
 row for each predicted token, a column for each layer; a cell has the token that the layer would predict, the darker the
@@ -61,10 +65,10 @@ SEARCH_TOLERANCE = 1e-3  # nats, of whole translations
 @reading_part
 def decoder(reading: Reading) -> None:
     """Draw the predictions of each layer of the decoder; a click runs only this part again."""
-    recorded = layer_readings.lens_call(reading)
+    recorded = lens_call(reading)
     lens: LogitLens = recorded.known
-    place = layer_readings.selected_cell(lens)
-    removals: Removals = layer_readings.removals_call(reading, place[0]).known
+    place = selected_cell(lens)
+    removals: Removals = removals_call(reading, place[0]).known
     show_answer(removals.answer(), tr(ABOUT_REMOVAL), lens.answer(FIRST))
     left, right = st.container(key="side-by-side").columns([7, 3], gap="medium")
     with left:
@@ -119,7 +123,7 @@ def encoder() -> None:
     st.markdown(tr("**Encoder**: the translation from each layer"), help=tr(ABOUT_ENCODER))
     waiting, below = st.empty(), st.container()
     searched = reading.model, reading.search
-    search = partial(layer_readings.translations_by_level, *searched)
+    search = partial(translations_by_level, *searched)
     translations = stoppable_result(waiting, (reading.model.digest, reading.search), "levels", search)
     if translations is not None:
         with below:
@@ -145,13 +149,57 @@ def levels(reading: Reading, lens: EncoderLens) -> None:
             "log_prob": number_column(tr("Log-probability"), 2, width=120),
         },
     )
-    recorded = layer_readings.levels_call(reading.model, reading.search).returning(lens)
+    recorded = levels_call(reading.model, reading.search).returning(lens)
     downloads("encoder-levels", call=recorded.then("table"))
     own, replayed = reading.translation.hypotheses[0].log_prob, translations[last].log_prob
     detail = tr("log-probabilities {own:.4f} and {replayed:.4f}", own=own, replayed=replayed)
     check_badge(
         tr("last layer equals the translation"), abs(own - replayed) < SEARCH_TOLERANCE, tr(ABOUT_ENCODER_BADGE), detail
     )
+
+
+@python_code.with_result(max_entries=24)
+def lens_call(about: Reading) -> Call:
+    """Return the call that reads what each layer of the decoder predicts."""
+    return LENS.call(*python_code.sentence(about), LensOptions(top=TOP))
+
+
+@python_code.with_result(max_entries=128)
+def removals_call(about: Reading, position: int) -> Call:
+    """Return the call that leaves out each layer alone and predicts a token again."""
+    return Call("removals", layer_removals, (*python_code.sentence(about), position))
+
+
+def levels_call(model: Model, search: Search, progress: SearchProgress | None = None) -> Call:
+    """Return the call that translates from each encoder level.
+
+    Args:
+        progress: of the search; a script has none.
+    """
+    options = search.text, search.beam_size, search.length_penalty
+    shown: dict[str, Any] = {} if progress is None else {"progress": progress}
+    shown |= {"constraints": search.constraints()} if search.min_length else {}
+    translations = Call("translations", encoder_translations, (python_code.translator(model), *options), shown)
+    return Call("result", EncoderLens, (translations,))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
+def translations_by_level(model: Model, search: Search, _progress: SearchProgress | None = None) -> EncoderLens:
+    """Return the translation from each encoder level."""
+    return levels_call(model, search, _progress).run()
+
+
+def selected_cell(lens: LogitLens) -> tuple[int, int]:
+    """Return the selected cell, and write it to the address.
+
+    By default it is that of the least probable word, just before its token was decided.
+    """
+    rows, levels = len(lens.explanation.predicted_tokens), lens.num_layers
+    if place := address.CELL.selected(possible=lambda place: place[0] < rows and place[1] <= levels):
+        return place
+    row = least_probable_token(lens.explanation)
+    decided = lens.decided[row]
+    return row, max((levels if decided is None else decided) - 1, 0)
 
 
 decoder()

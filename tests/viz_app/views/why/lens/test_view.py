@@ -5,13 +5,12 @@ from streamlit.testing.v1 import AppTest
 
 from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app.session.address import CELL
-from viz_app.views.why.lens import layer_readings
 
 
 def test_a_cell_and_the_translations_of_all_levels(app: AppTest) -> None:
     opened(app, "lens")
     top, translations = app.dataframe[0].value, app.dataframe[1].value
-    assert len(top) == layer_readings.TOP
+    assert len(top) == 10
     assert top["probability"].is_monotonic_decreasing
     assert translations["translation"].iloc[-1] == reading(app).translation.text
     assert len(translations) == 3
