@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from core.analysis.declaration import FIRST, Columns, PicturedResult
-from core.analysis.lens.level_states import level_places
 from core.decoding import FREE, BeamState, Constraints, NextLogits, Progress, beam_steps, best_hypotheses
 from core.decoding.cache import empty_cache
+from core.model import Transformer
 from core.results import ScoredText
 from core.text.phrases import Number, Phrase, marked
-from core.trace import Head, record
+from core.trace import Head, Stack, record
 from core.translator import Translator
 
 
@@ -113,3 +113,12 @@ def encoder_levels(translator: Translator, source_ids: list[int]) -> Tensor:
         with record(model, level_places(model, "encoder")) as states:
             model.encode(translator.batch([source_ids]))
         return model.encoder.output_norm(torch.cat(list(states.values())))
+
+
+def level_places(model: Transformer, stack: Stack) -> list[str]:
+    """Places of the stack's input, then of the state after each layer, before a final norm (see `core.trace`)."""
+    layers = (model.encoder if stack == "encoder" else model.decoder).layers
+    return [
+        f"{stack}.0.self_attention.residual_before",
+        *(f"{stack}.{layer}.feed_forward.residual_after" for layer in range(len(layers))),
+    ]

@@ -11,7 +11,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from core.analysis.lens.level_states import level_places
+from core.analysis.lens.decoder_lens import level_places
 from core.analysis.removals import Removals, probability_of, token_instead
 from core.analysis.subject import check_position
 from core.analysis.tokens.words import readable

@@ -17,8 +17,7 @@ from torch import Tensor
 
 from core.analysis.agreement import depth_of, require_agreement
 from core.analysis.declaration import Analysis, Columns, PicturedResult, option
-from core.analysis.lens.decoder_lens import EncoderLens, encoder_translations
-from core.analysis.lens.level_states import level_places
+from core.analysis.lens.decoder_lens import EncoderLens, encoder_translations, level_places
 from core.analysis.pictures import Cell, Grid
 from core.analysis.tokens.words import readable, readable_all
 from core.files.number_range import FROM_1
