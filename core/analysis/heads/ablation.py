@@ -21,7 +21,6 @@ from core.analysis.removals import Removals, left_by_lot, probability_of, token_
 from core.analysis.subject import check_position
 from core.analysis.tokens.words import readable, readable_all
 from core.decoding.text_codec import PassIds
-from core.model import Transformer
 from core.text.phrases import Number, Phrase, listed, marked
 from core.trace import KIND_NAMES, KINDS, Head, Kind
 from core.translator import Translator
@@ -221,7 +220,7 @@ def ablate_each_head(
         block = heads[start : start + size]
         after = _log_probs(translator, ids, forced, block)
         for head, log_probs in zip(block, after, strict=True):
-            yield head, GateEffect(_floats(log_probs), _floats(log_probs - before))
+            yield head, GateEffect(tuple(log_probs.tolist()), tuple((log_probs - before).tolist()))
 
 
 def head_removals(translator: Translator, source: str, target: str | Sequence[int], position: int) -> Removals:
@@ -263,20 +262,12 @@ def _log_probs(translator: Translator, ids: PassIds, forced: int, off: Sequence[
         translator.inspect() as model,
         head_gates(model, {head: torch.arange(rows) != row for row, head in enumerate(off)}),
     ):
-        memory, mask = _encode(model, ids.source, rows, any(head.kind == "encoder_self" for head in off))
+        is_one = not any(head.kind == "encoder_self" for head in off)  # so one row of the encoder stands for all
+        source_ids = torch.tensor(ids.source, device=model.device).expand(1 if is_one else rows, -1)
+        memory, mask = model.encode(source_ids).expand(rows, -1, -1), model.source_mask(source_ids)
         fed_ids = torch.tensor(ids.fed, device=model.device).expand(rows, -1)
         logits = model.project(model.decode(fed_ids, memory, mask)).float()  # [rows, T, V]
     wanted = torch.tensor(ids.predicted, device=logits.device)[:, None].expand(rows, -1, 1)
     log_probs = logits.gather(-1, wanted).squeeze(-1) - logits.logsumexp(-1)
     log_probs[:, :forced] = 0
     return log_probs.cpu()
-
-
-def _encode(model: Transformer, source_ids: list[int], rows: int, differs: bool) -> tuple[Tensor, Tensor]:
-    """Memory of each row and its mask; one row for all if encoder gates are equal."""
-    ids = torch.tensor(source_ids, device=model.device).expand(rows if differs else 1, -1)
-    return model.encode(ids).expand(rows, -1, -1), model.source_mask(ids)
-
-
-def _floats(values: Tensor) -> tuple[float, ...]:
-    return tuple(float(value) for value in values)

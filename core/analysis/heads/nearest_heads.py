@@ -91,7 +91,13 @@ class HeadCorrelations(PicturedResult):
         """The heads of the second model by their correlation with one of the first; those without one are empty."""
         near = self.nearest_to(at)
         nearest = {head for head, _ in near[: self.nearest]}
-        cells = {head: _cell(head, value, head in nearest) for head, value in near if not math.isnan(value)}
+        cells = {
+            head: Cell(
+                text=Number(value, ".2f"), says=Number(value, "+.3f"), shade=value, head=head, is_strong=head in nearest
+            )
+            for head, value in near
+            if not math.isnan(value)
+        }
         layers, columns = ({getattr(each.head, name) for each in near} for name in ("layer", "head"))
         grid = Grid(
             title=Phrase(marked("Heads of the second by their likeness to {head}"), head=at.short),
@@ -115,16 +121,6 @@ class HeadCorrelations(PicturedResult):
             head=at.short,
             value=Number(value, ".2f"),
         )
-
-
-def _cell(head: Head, correlation: float, is_near: bool) -> Cell:
-    return Cell(
-        text=Number(correlation, ".2f"),
-        says=Number(correlation, "+.3f"),
-        shade=correlation,
-        head=head,
-        is_strong=is_near,
-    )
 
 
 class CorrelationTally:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from math import log
 
 import torch
+from torch.special import entr
 
 from core.analysis.declaration import Analysis, Columns, PicturedResult
 from core.analysis.pictures import Cell, Grid
 from core.analysis.subject import EXPLAINED
 from core.analysis.tokens.words import readable_all
-from core.capture import AttentionMap
 from core.files.tabular import as_columns
 from core.results import Explanation
 from core.text.phrases import Number, Phrase, marked
@@ -104,14 +104,9 @@ def _measured(explanation: Explanation, _: RowEntropyOptions) -> RowEntropies:
     maps = explanation.maps
     return RowEntropies(
         explanation,
-        {kind: tuple(_nats(layer) for layer in layers) for kind, layers in maps.items()},
+        {kind: tuple(entr(layer.weights.double()).sum(-1) for layer in layers) for kind, layers in maps.items()},
         {kind: tuple(log(count) for count in layers[0].visible.sum(1).tolist()) for kind, layers in maps.items()},
     )
-
-
-def _nats(layer: AttentionMap) -> torch.Tensor:
-    weights = layer.weights.double()
-    return torch.special.entr(weights).sum(-1)
 
 
 row_entropy = Analysis(

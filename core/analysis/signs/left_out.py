@@ -63,10 +63,8 @@ def span_values(translator: Translator, source: str, target: str | Sequence[int]
         ValueError: as `Translator.score`, or the sentence has too many spans.
     """
     ids = translator.codec.scored_ids(source, target)
-    found, forced = (
-        spans(translator.codec.source_pieces(ids.source)),
-        translator.codec.num_forced(ids.predicted, source),
-    )
+    found = spans(translator.codec.source_pieces(ids.source))
+    forced = translator.codec.num_forced(ids.predicted, source)
     tokens = (len(found) + 1) * (len(ids.source) + len(ids.fed))
     if tokens > MOST_TOKENS:
         raise ValueError(
