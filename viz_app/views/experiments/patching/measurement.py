@@ -1,9 +1,9 @@
 """The measurements of the page Patching, which grow step by step."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -32,9 +32,6 @@ from viz_app.session.readings import Reading
 from viz_app.session.state import session_object
 from viz_app.views.experiments.patching.second_sentence import PatchingQuestion
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
 
 @dataclass
 class Patching:
@@ -47,7 +44,7 @@ class Patching:
     gap: float  # largest difference between a run with everything patched and the donor's metric
     parts: list[list[PatchedPart]]  # measured so far, for each pair
     job: Job
-    known: "dict[Hashable, Effects]" = field(default_factory=dict)  # other results, by their functions and arguments
+    known: dict[Hashable, Effects] = field(default_factory=dict)  # other results, by their functions and arguments
 
     @property
     def pairs(self) -> list[PairRuns]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -11,15 +10,13 @@ from core.analysis.heads.ablation import HeadsOff, ablate_each_head, gate_effect
 from core.analysis.heads.gated_translation import translate_gated
 from core.analysis.heads.head import Head, all_heads
 from core.analysis.recorded_call import Call
+from core.results import ScoredText
 from viz_app.language import marked
 from viz_app.session import python_code
 from viz_app.session.jobs import Job, JobSlot
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading, Search, SearchProgress
 from viz_app.session.state import session_object
-
-if TYPE_CHECKING:
-    from core import ScoredText
 
 DRAWS = 9  # of heads by lot, as a control
 HeadGates = tuple[tuple[Head, float], ...]  # scaled heads and their factors, sorted, without factors of 1
@@ -28,7 +25,7 @@ HeadGates = tuple[tuple[Head, float], ...]  # scaled heads and their factors, so
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
 def gated_translation(
     model: Model, search: Search, gates: HeadGates, _progress: SearchProgress | None = None
-) -> "ScoredText":
+) -> ScoredText:
     """Return the best translation with these gates."""
     return translate_gated(
         model.translator,

@@ -1,9 +1,8 @@
 """Cutting on the page Heads: the mode, the list of cuts, which the session keeps, and their effect."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -13,6 +12,7 @@ from core.analysis.interventions.cut_translation import translate_cut
 from core.analysis.interventions.cuts import Cut, CutEffect, cut_effect, parse_cut
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap, Kind
+from core.results import ScoredText
 from viz_app.components import word_links
 from viz_app.components.attention_clicks import ClickedWeights, Cutting
 from viz_app.controls.changed_translation import changed_translation
@@ -31,17 +31,12 @@ from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress, TokenView
 from viz_app.session.state import Widget, session_object
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from core import ScoredText
-
 
 @dataclass
 class Cuts:
     """The cuts of a session, which belong to one sentence and one model."""
 
-    about: "Hashable" = None  # digest of the model, and the source
+    about: Hashable = None  # digest of the model, and the source
     cuts: tuple[Cut, ...] = ()  # in the order in which they were made
     problem: str = ""  # why the cuts of the address were not made, or ""
 
@@ -69,11 +64,6 @@ class Cuts:
         self.set(reading, others if len(others) + len(places) == len(old) else [*others, *cuts])
 
 
-def write_address(cuts: Sequence[Cut]) -> None:
-    """Write the cuts to the address."""
-    CUT.put(list(map(str, cuts)))
-
-
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={**READING_HASH, Cut: str})
 def effect(about: Reading, cuts: tuple[Cut, ...]) -> CutEffect:
     """Return the effect of cuts on the target.
@@ -87,7 +77,7 @@ def effect(about: Reading, cuts: tuple[Cut, ...]) -> CutEffect:
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={**MODEL_HASH, Cut: str})
 def cut_translation(
     model: Model, search: Search, cuts: tuple[Cut, ...], _progress: SearchProgress | None = None
-) -> "ScoredText":
+) -> ScoredText:
     """Return the best translation under cuts."""
     sizes = search.beam_size, search.length_penalty
     return translate_cut(model.translator, search.text, cuts, *sizes, _progress, search.constraints())
@@ -178,7 +168,7 @@ def panel(reading: readings.Reading, kind: Kind) -> None:
     cuts = state.of(reading)
     if state.problem:
         st.error(sentence_case(state.problem))
-    write_address(cuts)
+    CUT.put(list(map(str, cuts)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.number_input(tr("Set to"), 0.0, 1.0, 0.0, 0.05, key=NUMBER.key, width=110)
         st.toggle(

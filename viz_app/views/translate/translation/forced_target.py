@@ -1,7 +1,7 @@
 """Forced targets on the page Translate: a token, a typed word, or a whole text."""
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from core.analysis.tokens.edited_target import replace_token
 from core.analysis.tokens.words import readable
@@ -11,9 +11,6 @@ from viz_app.language import joined, tr, tr_count
 from viz_app.session import readings
 from viz_app.session.state import Widget, session_object
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
 TEXT = Widget[str]("own_text")  # the visitor's own translation
 
 
@@ -21,10 +18,10 @@ TEXT = Widget[str]("own_text")  # the visitor's own translation
 class ForcedInput:
     """A visitor's input to be forced, and the reasons why it was refused."""
 
-    filled_for: "Hashable" = None  # the reading whose translation the text box was filled with
+    filled_for: Hashable = None  # the reading whose translation the text box was filled with
     # of a reading: the position of the refused word, the word, and why
-    word_problem: "tuple[Hashable, tuple[int, str, str]] | None" = None
-    text_problem: "tuple[Hashable, str] | None" = None  # of a reading: why the text in the box was refused
+    word_problem: tuple[Hashable, tuple[int, str, str]] | None = None
+    text_problem: tuple[Hashable, str] | None = None  # of a reading: why the text in the box was refused
 
 
 def force_token(about: readings.Reading, position: int, text: str | tuple[int, ...], typed: bool) -> None:
@@ -66,7 +63,7 @@ def forbid_token(about: readings.Reading, position: int) -> None:
     _force(about, position, "", target)
 
 
-def _force(about: readings.Reading, position: int, typed: str, target: "Callable[[], readings.ForcedTarget]") -> None:
+def _force(about: readings.Reading, position: int, typed: str, target: Callable[[], readings.ForcedTarget]) -> None:
     """Force the target that a function makes, or note why there is none, if that raises a ValueError."""
     state = session_object(ForcedInput)
     state.word_problem = None

@@ -113,7 +113,7 @@ def steps_payload(
                         "kept": is_kept(position, name, value),
                         **_numbers(value),
                     }
-                    for name, value in _options(token, log_prob, explanation.alternatives[position])
+                    for name, value in _options(explanation, position).items()
                 ],
             }
             for position, (token, log_prob) in enumerate(
@@ -188,11 +188,7 @@ def chosen_option(value: object, explanation: Explanation, words: Words) -> Opti
     """Return the option or typed word that the browser sent, or None if invalid."""
     match value:
         case {"position": int(position), "token": str(token)} if 0 <= position < len(explanation.predicted_tokens):
-            names = [
-                name
-                for name, _ in _options(explanation.predicted_tokens[position], 0.0, explanation.alternatives[position])
-            ]
-            return (position, token, False) if token in names else None
+            return (position, token, False) if token in _options(explanation, position) else None
         case {"position": int(position), "text": str(text)} if 0 <= position < len(explanation.predicted_tokens):
             return position, text, True
         case {"position": int(position), "word": int(number)}:
@@ -208,13 +204,10 @@ def _begun(tokens: tuple[str, ...], position: int) -> str:
     return str(word(tokens[pieces.start : pieces.stop])) if pieces else ""
 
 
-def _options(written: str, log_prob: float, alternatives: tuple[tuple[str, float], ...]) -> list[tuple[str, float]]:
-    written_options = [(token, value) for token, value in alternatives if token_role(token) in WRITTEN]
-    return (
-        written_options
-        if any(token == written for token, _ in written_options)
-        else [*written_options, (written, log_prob)]
-    )
+def _options(explanation: Explanation, position: int) -> dict[str, float]:
+    options = {name: value for name, value in explanation.alternatives[position] if token_role(name) in WRITTEN}
+    options.setdefault(explanation.predicted_tokens[position], explanation.log_probs[position])
+    return options
 
 
 def _numbers(log_prob: float) -> dict[str, float]:

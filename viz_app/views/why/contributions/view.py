@@ -41,8 +41,8 @@ neighbours. The split does not say what would happen without a part, since the r
 """)
 ABOUT_REMOVAL = marked("""
 Each head of the model is turned off alone, and the model predicts this token again. Where less than half of its
-probability is left, the head decides. The other heads are the control: what a head drawn by lot does. Below, what heads
-add directly: the two need not agree.
+probability is left, or another token is the most probable, the head decides. The other heads are the control: what a
+head drawn by lot does. Below, what heads add directly: the two need not agree.
 """)
 ABOUT_LEXICON = marked("""
 At weight 1, a cross-attention head adds the same vector for a source token in every row. Read through the norms that

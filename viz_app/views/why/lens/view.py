@@ -41,8 +41,8 @@ The output matrix was trained for the last layer. A lower layer may know a token
 """)
 ABOUT_REMOVAL = marked("""
 Each layer is left out alone: the state that enters it passes it unchanged, and the model predicts this token again.
-Where less than half of its probability is left, the layer decides. The other layers are the control: what a layer drawn
-by lot does. Click a cell for another token.
+Where less than half of its probability is left, or another token is the most probable, the layer decides. The other
+layers are the control: what a layer drawn by lot does. Click a cell for another token.
 """)
 ABOUT_ENCODER = marked("""
 The **DecoderLens** (Langedijk et al. 2023): the encoder stops after a layer, and the decoder translates from there; 0
