@@ -79,7 +79,7 @@ def serve(translator: Translator, name: str = "model", port: int | None = None) 
     """
     if name in ("", "..") or Path(name).name != name:
         raise ValueError(f"name is {name!r:.60}, expected the name of a file without its folder")
-    port = _free_port(port or 0)
+    port = free_port(port or 0)
     folder = Path(tempfile.mkdtemp(prefix="headlight-"))
     file, output = folder / f"{name}.safetensors", folder / "output.txt"
     address, process = f"http://{HOST}:{port}", None
@@ -92,7 +92,7 @@ def serve(translator: Translator, name: str = "model", port: int | None = None) 
             process = subprocess.Popen(
                 [*COMMAND, *options], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
             )
-        if not _answers(f"{address}/_stcore/health", process):
+        if not answers(address, process):
             printed = output.read_text(errors="replace")[-2000:]
             raise RuntimeError(f"the app did not start at {address}. It printed:\n{printed}")
     except BaseException:
@@ -101,8 +101,12 @@ def serve(translator: Translator, name: str = "model", port: int | None = None) 
     return AppServer(address, process, folder)
 
 
-def _free_port(port: int) -> int:
-    """The port, or any free one for 0."""
+def free_port(port: int = 0) -> int:
+    """Return the port, or any free one for 0.
+
+    Raises:
+        ValueError: it is not free.
+    """
     with socket.socket() as free:
         free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # of an app that has just ended
         try:
@@ -112,13 +116,13 @@ def _free_port(port: int) -> int:
         return free.getsockname()[1]
 
 
-def _answers(address: str, process: "subprocess.Popen[bytes]") -> bool:
-    """Whether the app answers before it ends, or before `START_TIMEOUT`."""
+def answers(address: str, process: "subprocess.Popen[bytes]") -> bool:
+    """Whether the app at an address answers before it ends, or before `START_TIMEOUT`."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # 127.0.0.1 needs no proxy
     end = time.monotonic() + START_TIMEOUT
     while time.monotonic() < end and process.poll() is None:
         try:
-            with opener.open(address, timeout=5):
+            with opener.open(f"{address}/_stcore/health", timeout=5):
                 return True
         except OSError:
             time.sleep(0.1)

@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import signal
-import socket
 import time
 import weakref
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import pytest
 import torch
 from torch.distributed.run import get_args_parser
 
+from core.app_server import HOST, free_port
 from core.formats.checkpoint import load_checkpoint
 from core.model.preset_configs import PRESETS
 from tests.train.worker import LOG_EVERY, SNAPSHOT_EVERY, STEPS, launch, work
@@ -115,10 +115,8 @@ def test_several_processes_on_mps_are_refused(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_last_reference_to_a_group_is_one_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reducer of DistributedDataParallel, which may outlive the block, could wait for its threads forever."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    for name, value in (("WORLD_SIZE", 1), ("RANK", 0), ("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", port)):
+    place = ("MASTER_ADDR", HOST), ("MASTER_PORT", free_port())
+    for name, value in (("WORLD_SIZE", 1), ("RANK", 0), *place):
         monkeypatch.setenv(name, str(value))
     with join(torch.device("cpu")) as world:
         group = weakref.ref(torch.distributed.group.WORLD)

@@ -2,20 +2,17 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from core.app_server import HOST, answers, free_port
 from viz_app.session.environment import CHECKPOINT_VARIABLE
 from viz_app.session.models import ROOT
 
-START_TIMEOUT = 60.0  # seconds that the app may take to start on a busy machine
 _DISABLED = ("gpu", "quic", "background-networking", "component-update", "sync", "dev-shm-usage")
 CHROMIUM_FLAGS = ["--no-sandbox", "--no-first-run", *(f"--disable-{each}" for each in _DISABLED)]
 
@@ -42,9 +39,7 @@ def running_app(
     Raises:
         RuntimeError: it does not start; the message includes its output.
     """
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     environment = {**os.environ, **({CHECKPOINT_VARIABLE: str(checkpoint)} if checkpoint else {})}
     if root != ROOT:  # the environment may have this checkout installed
         environment["PYTHONPATH"] = str(root)
@@ -54,22 +49,11 @@ def running_app(
             command, cwd=root, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
         )
         try:
-            address = f"http://127.0.0.1:{port}"
-            if not _answers(f"{address}/_stcore/health", server):
+            address = f"http://{HOST}:{port}"
+            if not answers(address, server):
                 output.seek(0)
                 raise RuntimeError(f"the app did not start:\n{output.read()}")
             yield address
         finally:
             server.terminate()
             server.wait(20)
-
-
-def _answers(address: str, server: "subprocess.Popen[bytes]") -> bool:
-    end = time.monotonic() + START_TIMEOUT
-    while time.monotonic() < end and server.poll() is None:
-        try:
-            with urllib.request.urlopen(address, timeout=5):
-                return True
-        except OSError:
-            time.sleep(0.05)
-    return False
