@@ -191,20 +191,11 @@ def map_with_products(
     shown = Head(attention.kind, attention.layer, head)
     cells = MapCells(key, of, head_cells(of.maps[shown[:2]], shown, tokens))
     if cutting is not None:
-        cutting = replace(cutting, on_cut=in_turn(cells.click, cutting.on_cut))
+        listeners = cells.click, cutting.on_cut
+        cutting = replace(cutting, on_cut=lambda clicked: [listener(clicked) for listener in listeners])
     attention_map(attention, head, theme, key=key, cutting=cutting, on_cell=cells.click, **options)
     with st.expander(tr("Products of query and key, before cutting")) if cutting else st.container():
         cells.show(lambda cell: cell.head == shown)
-
-
-def in_turn(*listeners: Callable[[ClickedWeights], None]) -> Callable[[ClickedWeights], None]:
-    """Call several listeners, one after the other."""
-
-    def click(clicked: ClickedWeights) -> None:
-        for each in listeners:
-            each(clicked)
-
-    return click
 
 
 def head_cells(own: AttentionMap, head: Head, tokens: TokenView | None = None) -> Locate:

@@ -103,8 +103,5 @@ def align(translator: Translator, options: AlignOptions) -> RankedAligners:
     return RankedAligners(aligners[: options.top], len(pairs))
 
 
-def _print(ranking: RankedAligners, _options: AlignOptions) -> None:
-    print(ranking)
-
-
-ALIGN = Analysis("align", "rank every cross-attention head as a word aligner", align, AlignOptions, MODEL, write=_print)
+ABOUT = "rank every cross-attention head as a word aligner"
+ALIGN = Analysis("align", ABOUT, align, AlignOptions, MODEL, write=lambda ranking, _: print(ranking))

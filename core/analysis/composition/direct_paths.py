@@ -41,12 +41,6 @@ class ReceiverOutputs:
     keys_values: KeysValues | None = None  # [1 or W, H, L, E] each, of heads; None for others
 
 
-def sender_index(runs: PairRuns, side: Stack, sender: Node) -> int:
-    """Position of a sender among the sub-layers of its side; -1 for the embedding."""
-    place = place_of(sender)
-    return -1 if place is None else sublayers(runs, side).index(place)
-
-
 def receiver_outputs(run: Replacement, model: Transformer, side: Stack, changes: Changes) -> Iterator[ReceiverOutputs]:
     """Outputs of every sub-layer that reads one side's stream after the first of W changes, by the model's modules."""
     runs, steps = run.runs, sublayers(run.runs, side)
@@ -140,7 +134,8 @@ def sender_changes(
     run: Replacement, model: Transformer, senders: Sequence[tuple[Node, int | None]], side: Stack
 ) -> Changes:
     """One scenario for each sender of a sub-layer, whose output is replaced at one position, or at all (None)."""
-    index = sender_index(run.runs, side, senders[0][0])
+    place = place_of(senders[0][0])
+    index = -1 if place is None else sublayers(run.runs, side).index(place)
     rows: list[Tensor] = []
     for sender, position in senders:
         change = run.change(model, sender)
