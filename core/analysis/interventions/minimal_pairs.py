@@ -64,9 +64,7 @@ def minimal_pairs(translator: Translator, text: str) -> list[MinimalPair]:
     first = translator.token_ids(text, "").source
     pairs: dict[str, MinimalPair] = {}
     replacements = _candidates([match[0] for match in _WORD.finditer(text)])
-    proposed: Iterator[tuple[PairContrast, str]] = (
-        (name, _with_words(text, replaced)) for name, replaced in replacements
-    )
+    proposed: Iterator[tuple[PairContrast, str]] = ((name, _with_words(text, new)) for name, new in replacements)
     for name, other in chain(PARTNERS.get(text, ()), proposed):
         if other not in pairs and (pair := _compared(translator, name, text, other, first)):
             same = [each for each in pairs.values() if (each.contrast, each.words) == (name, pair.words)]
@@ -92,10 +90,8 @@ def _candidates(words: Words) -> Iterator[tuple[PairContrast, Replaced]]:
             for group in alternatives:
                 if form in group:
                     place = group.index(form)
-                    near = sorted(
-                        (each for each in group if each != form), key=lambda each: abs(group.index(each) - place)
-                    )
-                    for other in near:
+                    near = sorted(group, key=lambda each: abs(group.index(each) - place))
+                    for other in near[1:]:  # the first is the word itself
                         if number == 0 or _article_fits(words[number - 1].lower(), form, other):
                             yield name, {number: other}
         if form in _PLURALS and (agreeing := _plural(words, number)):

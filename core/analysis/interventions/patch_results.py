@@ -210,13 +210,12 @@ class PatchedHeads(PatchedPairs):
 
     def table(self) -> Columns:
         """A row for each position and each head."""
-        rows: list[tuple[object, ...]] = []
         clean, corrupted = position_tokens(self.pairs, self.kind)
-        for position, effects in self.effects.items():
-            for head, (value, share) in enumerate(
-                zip(effects.values.tolist(), effects.recovered.tolist(), strict=True)
-            ):
-                rows.append((position, clean[position], corrupted[position], head, value, share))
+        rows = [
+            (position, clean[position], corrupted[position], head, value, share)
+            for position, effects in self.effects.items()
+            for head, (value, share) in enumerate(zip(effects.values.tolist(), effects.recovered.tolist(), strict=True))
+        ]
         return as_columns(("position", "clean_token", "corrupted_token", "head", "metric", "recovered"), rows)
 
     def pictures(self, at: Head | None = None) -> tuple[Grid, ...]:

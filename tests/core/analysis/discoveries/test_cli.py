@@ -79,8 +79,3 @@ def test_what_cannot_be_read_or_written_is_refused(
     assert run("--checkpoint", str(tiny_checkpoint), "--input", str(sentences), str(tmp_path / output)) == 1
     assert said in capsys.readouterr().err
     assert not (tmp_path / output).exists()
-
-
-def test_a_missing_checkpoint_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--checkpoint", str(tmp_path / "none"), str(tmp_path / "out.html")) == 1
-    assert "there is no checkpoint at" in capsys.readouterr().err

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import streamlit as st
@@ -51,13 +53,8 @@ def returning(first: ScoredText, other: ScoredText) -> tuple[str, ...]:
     lacking, added = difference([word.strip() for word in old], [word.strip() for word in new])
     if any(lacking):
         return ()
-    runs: list[str] = []
-    for place, (word, is_added) in enumerate(zip(new, added, strict=True)):
-        if is_added and place and added[place - 1]:
-            runs[-1] += word
-        elif is_added:
-            runs.append(word)
-    return tuple(run.strip() for run in runs)
+    runs = groupby(zip(added, new, strict=True), itemgetter(0))
+    return tuple("".join(word for _, word in run).strip() for is_added, run in runs if is_added)
 
 
 def set_penalty(penalty: float) -> None:

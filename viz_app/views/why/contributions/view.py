@@ -9,7 +9,6 @@ from core.analysis.attribution.logit_lexicon import LexiconRanking
 from core.analysis.declaration import Columns
 from core.analysis.heads.head import Head
 from core.analysis.recorded_call import Call
-from core.analysis.removals import Removals
 from viz_app.components import word_links
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads, picture_with_files
@@ -75,8 +74,7 @@ def page(reading: Reading) -> None:
     terms: LogitAttribution = recorded.known
     head = logit_terms.term_head(terms)
     pictures = terms.pictures(head)
-    removals: Removals = logit_terms.removals_call(reading, position).known
-    show_answer(removals.answer(), tr(ABOUT_REMOVAL), terms.answer(head))
+    show_answer(logit_terms.removals_call(reading, position).known.answer(), tr(ABOUT_REMOVAL), terms.answer(head))
 
     def draw(number: int) -> None:
         """Draw one of the pictures; a click opens the head of a mark, or the one that adds most to it."""

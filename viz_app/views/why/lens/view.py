@@ -10,7 +10,6 @@ from core.analysis.lens.decoder_lens import EncoderLens, encoder_translations
 from core.analysis.lens.layer_removals import layer_removals
 from core.analysis.lens.logit_lens import LENS, LensOptions, LogitLens, level_name
 from core.analysis.recorded_call import Call
-from core.analysis.removals import Removals
 from core.analysis.tokens.words import readable
 from core.analysis.word_scores.least_probable import least_probable_token
 from viz_app.components.picture import picture
@@ -68,8 +67,7 @@ def decoder(reading: Reading) -> None:
     recorded = lens_call(reading)
     lens: LogitLens = recorded.known
     place = selected_cell(lens)
-    removals: Removals = removals_call(reading, place[0]).known
-    show_answer(removals.answer(), tr(ABOUT_REMOVAL), lens.answer(FIRST))
+    show_answer(removals_call(reading, place[0]).known.answer(), tr(ABOUT_REMOVAL), lens.answer(FIRST))
     left, right = st.container(key="side-by-side").columns([7, 3], gap="medium")
     with left:
         st.markdown(tr("**Decoder**: the most probable token after each layer"), help=tr(HOW_TO_READ))
