@@ -1,22 +1,19 @@
 """A translation before and after a change of the model."""
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core.results import ScoredText
 from viz_app.controls.search_progress import stoppable
 from viz_app.drawing import ablation
 from viz_app.language import tr
 from viz_app.session.readings import SearchProgress
 
-if TYPE_CHECKING:
-    from core import ScoredText
-
 
 def changed_translation(
     tokens: Sequence[str],
-    translate: Callable[[SearchProgress], "ScoredText"] | None,
+    translate: Callable[[SearchProgress], ScoredText] | None,
     search: Hashable,
     key: str,
     unchanged: str = "",

@@ -1,23 +1,19 @@
 """The progress of a search, with a button to stop it."""
 
 import time
+from collections.abc import Callable, Hashable
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_app.controls.widgets import text_button
 from viz_app.drawing.display_text import sentence_case
 from viz_app.language import marked, tr
 from viz_app.session.state import session_object
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
-    from streamlit.delta_generator import DeltaGenerator
-
 
 R = TypeVar("R")
 PROGRESS_DELAY = 0.4  # seconds before progress is shown
@@ -27,12 +23,12 @@ PROGRESS_DELAY = 0.4  # seconds before progress is shown
 class StoppedSearches:
     """The searches that were stopped, by the key of their buttons."""
 
-    searches: "dict[str, Hashable]" = field(default_factory=dict)
+    searches: dict[str, Hashable] = field(default_factory=dict)
 
 
 def stoppable(
-    place: "DeltaGenerator", search: "Hashable", key: str, doing: str = marked("Translating")
-) -> "Callable[[int, int], None] | None":
+    place: DeltaGenerator, search: Hashable, key: str, doing: str = marked("Translating")
+) -> Callable[[int, int], None] | None:
     """Show the progress of a search with a button to stop it or, if it was stopped, only one to start it again.
 
     Args:
@@ -68,10 +64,10 @@ def stoppable(
 
 
 def stoppable_result(
-    place: "DeltaGenerator",
-    search: "Hashable",
+    place: DeltaGenerator,
+    search: Hashable,
     key: str,
-    run: "Callable[[Callable[[int, int], None]], R]",
+    run: Callable[[Callable[[int, int], None]], R],
     doing: str = marked("Translating"),
 ) -> "R | None":
     """Return the result of a search, which is called with its progress, see `stoppable`; None, with the reason in the

@@ -3,9 +3,10 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis.attribution.methods import Method
 from core.analysis.heads.head import Maps
@@ -18,9 +19,6 @@ from viz_app.session import address, model_passes, models, readings
 from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.open_models import OpenModels, distinct_names
 from viz_app.session.state import Widget, session_object
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
 
 Against = Literal["Hypothesis", "Sentence", "Checkpoint"]
 AGAINST: dict[Against, str] = {
@@ -60,7 +58,7 @@ class ComparedSide:
         return model_passes.method_maps(self.model, self.source, self.target, method)
 
 
-def select_other(reading: readings.Reading, against: Against, place: "DeltaGenerator") -> ComparedSide | None:
+def select_other(reading: readings.Reading, against: Against, place: DeltaGenerator) -> ComparedSide | None:
     """Select the second side by widgets in a place; None, with the reason on the page, while there is none."""
     waiting = st.empty()
     with place:
@@ -87,7 +85,7 @@ def other_hypothesis(reading: readings.Reading) -> ComparedSide | None:
     return ComparedSide(other.text, reading.model, reading.translation.source, other.token_ids)
 
 
-def other_sentence(reading: readings.Reading, waiting: "DeltaGenerator") -> ComparedSide | None:
+def other_sentence(reading: readings.Reading, waiting: DeltaGenerator) -> ComparedSide | None:
     """Select another sentence, translated with the same settings."""
     if TEXT.requested is None:
         TEXT.set(reading.translation.source)
@@ -100,7 +98,7 @@ def other_sentence(reading: readings.Reading, waiting: "DeltaGenerator") -> Comp
     return translated(reading.model, replace(reading.search, text=text), waiting)
 
 
-def other_checkpoint(reading: readings.Reading, waiting: "DeltaGenerator") -> ComparedSide | None:
+def other_checkpoint(reading: readings.Reading, waiting: DeltaGenerator) -> ComparedSide | None:
     """Select another open model for the same sentence."""
     others = [each for each in session_object(OpenModels).all() if each.digest != reading.model.digest]
     fitting = {each.digest: each for each in others if each.kind == "translation"}
@@ -124,7 +122,7 @@ def other_checkpoint(reading: readings.Reading, waiting: "DeltaGenerator") -> Co
 
 
 def translated(
-    model: models.Model, search: readings.Search, waiting: "DeltaGenerator", is_by_model: bool = False
+    model: models.Model, search: readings.Search, waiting: DeltaGenerator, is_by_model: bool = False
 ) -> ComparedSide | None:
     """Translate for the second side; None, with the reason on the page, if it has no translation."""
     translation = stoppable_result(waiting, (model.digest, search), "second", partial(search.run, model))

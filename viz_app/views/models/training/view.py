@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis.declaration import Columns
 from core.analysis.recorded_call import Call
@@ -30,9 +31,6 @@ from viz_app.session import address, model_paths, python_code, readings
 from viz_app.session.fields import part
 from viz_app.views.models.path_box import link_note, path_box
 from viz_app.views.models.training import run_records
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
 
 T = TypeVar("T", int, float)
 CURVES, RATE, SAMPLES, CARD = address.TRAINING_VIEW.codec.values
@@ -220,7 +218,7 @@ def rate(run: run_records.Run) -> None:
     with_table("schedule", call, "schedule")
 
 
-def slider(column: "DeltaGenerator", name: str, least: T, most: T, first: T, step: T, run: run_records.Run) -> T:
+def slider(column: DeltaGenerator, name: str, least: T, most: T, first: T, step: T, run: run_records.Run) -> T:
     """Draw a slider for a parameter of a run's schedule."""
     key = f"{name.lower().replace('-', '')}_{run.name}"
     first = max(least, min(most, first))

@@ -1,9 +1,10 @@
 """The view "First layer" of the page Positions: scores of content and position."""
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from torch import Tensor
 
 from core.analysis.heads.head import Head
 from core.analysis.recorded_call import Call
@@ -21,10 +22,6 @@ from viz_app.drawing.theme import Theme, head_name
 from viz_app.language import localized, marked, tr, tr_lower, tr_values
 from viz_app.session import address, python_code, readings
 from viz_app.session.map_pass import reading_pass
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-    from torch import Tensor
 
 FIRST_LAYER = marked("First layer")
 FIRST_LAYER_TEXT = marked("every score of a head, split into the parts for content and for position that add up to it.")
@@ -63,7 +60,7 @@ def parts_call(reading: readings.Reading, kind: SelfAttentionKind) -> Call:
     return Call("parts", score_parts, (*python_code.sentence(reading), kind))
 
 
-def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
+def first_layer(bar: DeltaGenerator, theme: Theme) -> None:
     """Draw the scores of one head, their parts, and the check that these add up; the widgets are in the bar."""
     reading = readings.reading()
     if reading is None:
@@ -103,7 +100,7 @@ def table_box() -> bool:
     return address.POSITIONS_TABLE.draw(st.toggle, tr("Table"))
 
 
-def named_maps(parts: ScoreParts, head: int) -> "tuple[dict[str, Tensor], float]":
+def named_maps(parts: ScoreParts, head: int) -> tuple[dict[str, Tensor], float]:
     """Return the scores and their parts by name, and their largest absolute value."""
     maps = {marked("Score"): parts.total[head]} | {PART_NAMES[part]: each[head] for part, each in parts.parts.items()}
     return maps, max(float(matrix[parts.allowed].abs().max()) for matrix in maps.values())
@@ -139,7 +136,7 @@ def draw(reading: readings.Reading, parts: ScoreParts, head: int, theme: Theme) 
     cells.show(lambda cell: cell.head == shown)
 
 
-def score_map(matrix: "Tensor", parts: ScoreParts, most: float) -> AttentionMap:
+def score_map(matrix: Tensor, parts: ScoreParts, most: float) -> AttentionMap:
     """Return a part of one head's scores [Q, K], by the largest of all, as a map; NaN where the mask hides the key."""
     values = (matrix / most).masked_fill(~parts.allowed, float("nan"))
     return AttentionMap(parts.kind, 0, values[None], parts.tokens, parts.tokens, mask=parts.allowed)
