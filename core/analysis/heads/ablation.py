@@ -150,10 +150,8 @@ class HeadsOff(PicturedResult):
             text = Number(gate, ".1f")
             says = Phrase(marked("scaled by {factor}"), factor=Number(gate, ".2f"))
         if gate == 1:
-            text, says = (
-                "" if change is None or abs(change) < SMALLEST else Number(change, short_form(change)),
-                Phrase(marked("on")),
-            )
+            text = "" if change is None or abs(change) < SMALLEST else Number(change, short_form(change))
+            says = Phrase(marked("on"))
         if change is not None:
             says = listed((says, Phrase(marked("off alone: {effect} nats"), effect=Number(change, "+.3f"))))
         return Cell(text=text, says=says, shade=effect_share(change or 0.0, limit), head=head, is_strong=gate != 1)

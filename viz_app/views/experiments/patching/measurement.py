@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -191,9 +192,7 @@ def paths_to(patched: Patching, receiver: Receiver, hold_networks: bool) -> Path
 def _begun_paths(patched: Patching, receiver: Receiver, hold_networks: bool) -> Paths:
     pairs = patched.pairs
     senders = possible_senders(pairs[0].translator.model, receiver)
-    clean, corrupted = (
-        sum(values) / len(pairs) for values in zip(*((r.clean, r.corrupted) for r in pairs), strict=True)
-    )
+    clean, corrupted = map(fmean, zip(*((runs.clean, runs.corrupted) for runs in pairs), strict=True))
     effects = Effects(clean, corrupted, torch.full((len(senders), 1), torch.nan, dtype=torch.float64))
 
     def steps() -> Iterator[int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from statistics import fmean
 from typing import Any
 
 import streamlit as st
@@ -97,11 +98,8 @@ def headline(title: str, patched: Patching, help: str | None = None) -> None:
         measure = tr("Log-probability of **{first}**", first=first)
     elif len(patched.pairs) > 1 and question.against is None:
         measure = tr("Logit of **{first}** minus the best other token", first=first)
-    clean, corrupted = (
-        sum(values) / len(patched.pairs)
-        for values in zip(*((r.clean, r.corrupted) for r in patched.pairs), strict=True)
-    )
-    first, second = (decimal(value, 2, sign=True) for value in (clean, corrupted))
+    in_both = zip(*((runs.clean, runs.corrupted) for runs in patched.pairs), strict=True)
+    first, second = (decimal(fmean(values), 2, sign=True) for values in in_both)
     text = tr(
         IN_BOTH if len(patched.pairs) == 1 else MEAN_IN_BOTH,
         measure=measure,
