@@ -108,9 +108,9 @@ def _buttons(pairs: list[MinimalPair], text: str) -> None:
         if of_contrast:
             st.caption(tr(CONTRAST_NAMES[contrast]), width="content")
         for pair in of_contrast:
-            changes, key = joined(f"{old} \u2192 {new}" for old, new in pair.changes), f"proposal: {pair.text}"
-            about, is_shown = translated(pair.reason), pair.text == text
-            text_button(changes, CORRUPTED.set, pair.text, key=key, help=about, disabled=is_shown)
+            changes, name = joined(f"{old} \u2192 {new}" for old, new in pair.changes), pair.text
+            about = {"help": translated(pair.reason), "disabled": name == text}
+            text_button(changes, CORRUPTED.set, name, key=f"proposal: {name}", **about)
 
 
 def question_boxes(
