@@ -54,7 +54,6 @@ BENCHMARKS: dict[str, Benchmark] = {
     "loader": Benchmark(("-m", "benchmarks.loader")),
     "prepare": Benchmark(("-m", "benchmarks.prepare")),
     "translate_file": Benchmark(("-m", "benchmarks.translate_file", SENTENCES)),
-    "sentence_to_screen": Benchmark(("benchmarks/sentence_to_screen.py",), ("--runs", "1"), has_ratios=False),
     "app": Benchmark(("benchmarks/app.py",), ("--runs", "1"), has_ratios=False),
     "pages": Benchmark(("-m", "benchmarks.pages")),
     "load": Benchmark(

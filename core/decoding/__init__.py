@@ -8,7 +8,6 @@ from core.decoding.mask_predict import (
     MaskedLogits,
     MaskPredictOptions,
     MaskPredictState,
-    best_lengths,
     mask_predict,
     mask_predict_steps,
 )
@@ -41,7 +40,6 @@ __all__ = [
     "beam_search",
     "beam_steps",
     "best_hypotheses",
-    "best_lengths",
     "check_beginning",
     "forbidden_token",
     "greedy_search",

@@ -10,29 +10,17 @@ A mask is boolean and True means "may attend". Callers pass token ids; the model
 paper does; `TransformerConfig` has the variants of other projects, each of which replaces one part.
 """
 
-from core.model.attention import (
-    AttentionWeights,
-    KeysValues,
-    Mask,
-    MultiHeadAttention,
-    is_hooked,
-    masked_scores,
-    scaled_dot_product_attention,
-)
+from core.model.attention import AttentionWeights, KeysValues, Mask, MultiHeadAttention, is_hooked
 from core.model.embedding import (
     FIRST_POSITIONS,
     PAD_PIXEL,
     Embedding,
     LearnedPositions,
-    NoPositions,
-    PatchEmbedding,
     SinusoidalPositions,
     positions,
     sinusoidal_encoding,
 )
 from core.model.layers import (
-    ACTIVATIONS,
-    RESIDUALS,
     DecodedPositions,
     Decoder,
     DecoderLayer,
@@ -40,22 +28,16 @@ from core.model.layers import (
     Encoder,
     EncoderLayer,
     FeedForward,
-    Function,
-    LayerPositions,
     Norm,
     layer_norm,
-    post_norm,
-    pre_norm,
 )
 from core.model.relative_positions import RelativePositions, position_distances
 from core.model.transformer import MAX_LENGTH_DIFFERENCE, Transformer
 
 __all__ = [
-    "ACTIVATIONS",
     "FIRST_POSITIONS",
     "MAX_LENGTH_DIFFERENCE",
     "PAD_PIXEL",
-    "RESIDUALS",
     "AttentionWeights",
     "DecodedPositions",
     "Decoder",
@@ -65,25 +47,17 @@ __all__ = [
     "Encoder",
     "EncoderLayer",
     "FeedForward",
-    "Function",
     "KeysValues",
-    "LayerPositions",
     "LearnedPositions",
     "Mask",
     "MultiHeadAttention",
-    "NoPositions",
     "Norm",
-    "PatchEmbedding",
     "RelativePositions",
     "SinusoidalPositions",
     "Transformer",
     "is_hooked",
     "layer_norm",
-    "masked_scores",
     "position_distances",
     "positions",
-    "post_norm",
-    "pre_norm",
-    "scaled_dot_product_attention",
     "sinusoidal_encoding",
 ]

@@ -16,6 +16,7 @@ from core.model.preset_configs import PRESETS
 from train.data.parallel_text import ParallelText
 from train.data.preparation import prepare
 from train.data.preparation_settings import Preparation
+from train.data.shard_writer import ShardWriter
 from train.loop import fit
 from train.recipe import Recipe, recipe_for
 
@@ -40,6 +41,12 @@ def write_pairs(folder: Path, name: str, pairs: list[tuple[str, str]]) -> Parall
     """Write the sides of some pairs into the files `NAME.en` and `NAME.de`."""
     source, target = zip(*pairs, strict=True)
     return ParallelText([write_lines(folder / f"{name}.en", source)], [write_lines(folder / f"{name}.de", target)])
+
+
+def write_shards(folder: Path, pairs: list[tuple[list[int], list[int]]], vocab_size: int) -> None:
+    """Write pairs of ids as token shards."""
+    with ShardWriter(folder, vocab_size) as writer:
+        writer.append([source for source, _ in pairs], [target for _, target in pairs])
 
 
 @pytest.fixture(scope="session")

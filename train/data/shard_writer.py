@@ -105,9 +105,3 @@ def _joined(rows: Sequence[Any], count: int) -> np.ndarray:
     if rows and isinstance(rows[0], np.ndarray):
         return np.concatenate(rows)
     return np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=count)
-
-
-def write_shards(folder: Path, pairs: Sequence[tuple[Ids, Ids]], vocab_size: int) -> None:
-    """Write pairs of ids as token shards."""
-    with ShardWriter(folder, vocab_size) as writer:
-        writer.append([source for source, _ in pairs], [target for _, target in pairs])

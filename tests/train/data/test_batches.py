@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
+from tests.train.conftest import write_shards
 from train.data.batches import AHEAD, Batches, Group, Position, Prefetched, cut
 from train.data.packed_batch import PackedBatch
-from train.data.shard_writer import write_shards
 from train.data.token_shards import Batch, DataError, TokenShards, make_batch, read_manifest
 
 Pairs = list[tuple[list[int], list[int]]]

@@ -11,8 +11,7 @@ import train.runs.symptoms
 from core.files.runlog import of_kind, read_log
 from core.model import Transformer
 from core.model.preset_configs import PRESETS
-from tests.train.conftest import Fit
-from train.data.shard_writer import write_shards
+from tests.train.conftest import Fit, write_shards
 from train.data.token_shards import Batch, TokenShards
 from train.loss import Loss, TranslationLoss
 from train.runs.symptoms import MIN_STEPS, NEAR, WINDOWS, FrequencyWatch, dropout_warning, token_entropy
