@@ -16,7 +16,8 @@ from core.formats import output_folder
 from core.formats.checkpoint import Checkpoint
 from core.model import Embedding, FeedForward, LearnedPositions, MultiHeadAttention, Transformer
 from core.model.config import TransformerConfig
-from core.text.marian_tokenizer import SOURCE_MODEL, TARGET_MODEL, UNKNOWN
+from core.text.byte_pieces import UNKNOWN
+from core.text.marian_tokenizer import SOURCE_MODEL, TARGET_MODEL
 
 LAYOUT = "CTranslate2's format"
 VALUES: dict[str, object] = {**output_folder.COMMON_VALUES, "forced_first_id": None}

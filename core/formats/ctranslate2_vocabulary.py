@@ -12,17 +12,9 @@ from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.subword_files import subword_files
 from core.formats.untrusted_parameters import errors_of
+from core.text.byte_pieces import END, PAD, START, UNKNOWN
 from core.text.dictionary_settings import LANGUAGE
-from core.text.dictionary_tokenizer import (
-    END,
-    PAD,
-    SPECIAL,
-    START,
-    UNKNOWN,
-    DictionaryTokenizer,
-    dictionary_tokenizer,
-    with_usual_names,
-)
+from core.text.dictionary_tokenizer import SPECIAL, DictionaryTokenizer, dictionary_tokenizer, with_usual_names
 from core.text.marian_tokenizer import SOURCE_MODEL, TARGET_MODEL
 from core.text.piece_splitting import CHARACTERS, OF_TARGET, SENTENCEPIECE, WORDS
 from core.text.text_files import split_lines

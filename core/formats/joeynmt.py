@@ -20,15 +20,8 @@ from core.formats.untrusted_parameters import errors_of, fill_model, meta_model
 from core.formats.weight_files import load_pytorch, weights_of
 from core.formats.weights import Weights
 from core.model.config import TransformerConfig
-from core.text.dictionary_tokenizer import (
-    END,
-    PAD,
-    START,
-    UNKNOWN,
-    DictionaryTokenizer,
-    dictionary_tokenizer,
-    with_usual_names,
-)
+from core.text.byte_pieces import END, PAD, START, UNKNOWN
+from core.text.dictionary_tokenizer import DictionaryTokenizer, dictionary_tokenizer, with_usual_names
 from core.text.piece_splitting import CHARACTERS, OF_TARGET, SENTENCEPIECE, WORDS
 from core.text.tokenizer import SPACE_MARK, load_sentencepiece
 from core.text.tokenizer_files import files_of

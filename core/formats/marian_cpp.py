@@ -26,16 +26,14 @@ from core.formats.untrusted_parameters import errors_of, fill_model, meta_model
 from core.formats.weights import Weights
 from core.model import Transformer
 from core.model.config import TransformerConfig
+from core.text.byte_pieces import END, PAD, UNKNOWN
 from core.text.dictionary_tokenizer import DictionaryTokenizer, dictionary_tokenizer, with_usual_names
 from core.text.marian_tokenizer import (
-    END,
     NORMALISES,
-    PAD,
     SETTINGS,
     SOURCE_MODEL,
     TARGET_MODEL,
     TARGET_VOCABULARY,
-    UNKNOWN,
     VOCABULARY,
     MarianTokenizer,
 )

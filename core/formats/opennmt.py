@@ -24,7 +24,8 @@ from core.formats.untrusted_parameters import errors_of, fill_model, meta_model
 from core.formats.weight_files import Inert, load_pytorch, open_weights, weights_of
 from core.formats.weights import Weights, in_memory
 from core.model.config import TransformerConfig
-from core.text.dictionary_tokenizer import PAD, START, DictionaryTokenizer, dictionary_tokenizer, with_usual_names
+from core.text.byte_pieces import PAD, START
+from core.text.dictionary_tokenizer import DictionaryTokenizer, dictionary_tokenizer, with_usual_names
 from core.text.piece_splitting import WORDS
 
 NAME = "OpenNMT-py"

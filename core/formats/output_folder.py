@@ -16,8 +16,9 @@ from core.formats.checkpoint import Checkpoint
 from core.formats.model_facts import NORMS, model_facts
 from core.model import Transformer
 from core.model.config import TransformerConfig
+from core.text.byte_pieces import END, PAD, UNKNOWN
 from core.text.dictionary_tokenizer import PREPARATIONS, SETTINGS, DictionaryTokenizer
-from core.text.marian_tokenizer import END, PAD, SOURCE_MODEL, TARGET_MODEL, UNKNOWN, MarianTokenizer
+from core.text.marian_tokenizer import SOURCE_MODEL, TARGET_MODEL, MarianTokenizer
 from core.text.piece_splitting import OF_TARGET, SENTENCEPIECE
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_files import files_of

@@ -26,7 +26,8 @@ from core.formats.untrusted_parameters import errors_of, fill_model, meta_model
 from core.model import Transformer
 from core.model.config import TransformerConfig
 from core.text.byte_level_encoding import piece_of_bytes
-from core.text.dictionary_tokenizer import END, PAD, UNKNOWN, DictionaryTokenizer, dictionary_tokenizer
+from core.text.byte_pieces import END, PAD, UNKNOWN
+from core.text.dictionary_tokenizer import DictionaryTokenizer, dictionary_tokenizer
 from core.text.piece_splitting import MERGES, SENTENCEPIECE
 from core.text.tokenizer import load_sentencepiece
 

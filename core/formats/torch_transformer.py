@@ -34,15 +34,8 @@ from core.formats.subword_files import subword_files
 from core.formats.untrusted_parameters import errors_of, fill_model, meta_model
 from core.formats.weights import Weights, in_memory
 from core.model.config import TransformerConfig
-from core.text.dictionary_tokenizer import (
-    END,
-    PAD,
-    START,
-    UNKNOWN,
-    DictionaryTokenizer,
-    dictionary_tokenizer,
-    with_usual_names,
-)
+from core.text.byte_pieces import END, PAD, START, UNKNOWN
+from core.text.dictionary_tokenizer import DictionaryTokenizer, dictionary_tokenizer, with_usual_names
 from core.text.piece_splitting import CHARACTERS, SENTENCEPIECE, WORDS
 from core.text.text_files import split_lines
 from core.text.tokenizer import SPACE_MARK, load_sentencepiece

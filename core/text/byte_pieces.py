@@ -8,7 +8,7 @@ from core.text.tokenizer import BYTES, SPACE_MARK, Role
 
 # Roles of special tokens by their usual names, of tokens that are known by their name only.
 USUAL_ROLES: dict[str, Role] = {"<s>": "start", "<pad>": "start", "</s>": "end"}
-UNKNOWN = "<unk>"
+PAD, END, UNKNOWN, START = "<pad>", "</s>", "<unk>", "<s>"
 MASK = "<mask>"  # of mask-predict, in place of tokens still to be predicted
 # Tokens of languages: of OPUS-MT (`>>deu<<`), M2M100 (`__de__`), NLLB (`deu_Latn`) and mBART (`de_DE`).
 LANGUAGE = re.compile(r">>[^<>\s]+<<|__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2}")

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from core.files.strict_json import json_object, json_text
 from core.text.byte_pair_encoding import CONTINUED
-from core.text.byte_pieces import MASK
+from core.text.byte_pieces import END, MASK, PAD, START, UNKNOWN
 from core.text.dictionary_settings import language_ids, language_of, no_end_of, prefixes_of
 from core.text.piece_splitting import MERGES, WORDS, piece_functions, word_functions
 from core.text.tokenizer import SPACE_MARK, Role
@@ -20,7 +20,6 @@ from core.text.traced_text import Span, Text, TracedText, changed, surface_spans
 SETTINGS, SOURCE_DICTIONARY, TARGET_DICTIONARY = "settings.json", "source.json", "target.json"
 PREPARATIONS = ("moses", "unicode_normalise", "lower_case", "lower_case_words")  # settings that change a text
 PIECES = "pieces"  # key of the list of pieces in a dictionary
-PAD, END, UNKNOWN, START = "<pad>", "</s>", "<unk>", "<s>"
 SPECIAL: tuple[str, ...] = (START, PAD, END, UNKNOWN)
 CODE = re.compile(r" ?>>([^<>\s]+)<< ?")  # at the start of a source
 

@@ -11,6 +11,7 @@ from typing import cast
 
 from core.files.strict_json import json_object
 from core.text.byte_pair_encoding import MOST_NORMALISED, moses_normalisation
+from core.text.byte_pieces import END, PAD, UNKNOWN
 from core.text.tokenizer import SPACE_MARK, Role, load_sentencepiece, sentencepiece_spans, sentencepiece_surfaces
 from core.text.tokenizer_files import check_piece, naming, pack_files
 from core.text.traced_text import Span, Text, TracedText, changed
@@ -21,7 +22,6 @@ SETTINGS = "tokenizer_config.json"
 NORMALISES = "normalize_punctuation"  # in `SETTINGS`, of Headlight: true to normalise
 REQUIRED = (SOURCE_MODEL, TARGET_MODEL, VOCABULARY)
 OPTIONAL = (TARGET_VOCABULARY, SETTINGS)
-PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
 LANGUAGE_CODE = re.compile(r">>[^<>\s]+<<")  # of the target language, at the start of a source
 
 
