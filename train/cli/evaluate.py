@@ -1,12 +1,12 @@
 """`python -m train evaluate`: BLEU, chrF and perplexity on test sets."""
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
 from core.decoding.mask_predict import ITERATIONS
 from core.files.console import show
-from core.files.file_writing import write_text
 from core.inference.device import Precision
 from core.text.bleu_tokenizers import LANGUAGES
 from core.text.text_files import one_line
@@ -47,21 +47,16 @@ def _evaluate(options: argparse.Namespace) -> None:
         )
     check_checksum(options.checkpoint)
     translator = Translator.from_checkpoint(options.checkpoint, options.device, options.precision)
-    scores: list[Score] = []
-    for test in tests:
-        score, hypotheses = evaluate(
-            translator, test, options.beam_size, options.length_penalty, options.language, options.iterations
-        )
-        scores.append(score)
-        for note in bleu_notes(hypotheses, [target for _, target in test.pairs], options.language):
-            show(f"{test.name}: {note}")
-        if not options.json:
-            print(score)
-        if options.write:
-            options.write.mkdir(parents=True, exist_ok=True)
-            lines = "".join(f"{one_line(line)}\n" for line in hypotheses)
-            write_text(options.write / f"{test.name}.txt", lines)
-    finish_evaluation(options, scores)
+    search = options.beam_size, options.length_penalty, options.language, options.iterations
+
+    def results() -> Iterator[tuple[str, Score, Iterator[str]]]:
+        for test in tests:
+            score, hypotheses = evaluate(translator, test, *search)
+            for note in bleu_notes(hypotheses, [target for _, target in test.pairs], options.language):
+                show(f"{test.name}: {note}")
+            yield test.name, score, map(one_line, hypotheses)
+
+    finish_evaluation(options, results())
 
 
 def _test_sets(sources: list[Path], targets: list[Path], names: list[str | None]) -> list[TestSet]:

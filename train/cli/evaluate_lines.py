@@ -3,11 +3,10 @@
 import argparse
 from pathlib import Path
 
-from core.files.file_writing import write_text
 from core.images.line_reader import BEAM_SIZE, LENGTH_PENALTY, LineReader
 from core.translator import Translator
 from train.cli.shared_options import add_evaluation_options, finish_evaluation
-from train.eval.line_scores import LineScore, evaluate_lines, pictures_of
+from train.eval.line_scores import evaluate_lines, pictures_of
 from train.snapshot_checksum import check_checksum
 
 
@@ -26,19 +25,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _evaluate_lines(options: argparse.Namespace) -> None:
     check_checksum(options.checkpoint)
     reader = LineReader(Translator.from_checkpoint(options.checkpoint, options.device))
-    scores: list[LineScore] = []
-    for folder in options.lines:
-        images, texts = pictures_of(folder, reader)
-        score, read_lines = evaluate_lines(
-            reader, folder.name, images, texts, options.beam_size, options.length_penalty
-        )
-        scores.append(score)
-        if not options.json:
-            print(score)
-        if options.write:
-            options.write.mkdir(parents=True, exist_ok=True)
-            write_text(options.write / f"{folder.name}.txt", "".join(f"{line}\n" for line in read_lines))
-    finish_evaluation(options, scores)
+    search = options.beam_size, options.length_penalty
+    results = (
+        (folder.name, *evaluate_lines(reader, folder.name, *pictures_of(folder, reader), *search))
+        for folder in options.lines
+    )
+    finish_evaluation(options, results)
 
 
 SUMMARY = "measure character error rate and exact lines of a model that reads pictures"

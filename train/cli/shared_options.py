@@ -1,12 +1,13 @@
 """Options shared by several commands: the device, and the fields of a recipe."""
 
 import argparse
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
+from core.files.file_writing import write_text
 from core.files.strict_json import readable_json
 from core.inference.device import DEVICE_HELP
 from train.card import RecordedScore, record_scores
@@ -33,8 +34,16 @@ def add_evaluation_options(
     add_device_option(parser)
 
 
-def finish_evaluation(options: argparse.Namespace, scores: Sequence[RecordedScore]) -> None:
-    """Print all scores as JSON and record them, as far as that is requested."""
+def finish_evaluation(options: argparse.Namespace, results: Iterable[tuple[str, RecordedScore, Iterable[str]]]) -> None:
+    """Print the score of each test set, by name, and write its lines; print all as JSON or record them if requested."""
+    scores: list[RecordedScore] = []
+    for name, score, lines in results:
+        scores.append(score)
+        if not options.json:
+            print(score)
+        if options.write:
+            options.write.mkdir(parents=True, exist_ok=True)
+            write_text(options.write / f"{name}.txt", "".join(f"{line}\n" for line in lines))
     if options.json:
         print(readable_json([score.facts() for score in scores]))
     if options.record:

@@ -7,11 +7,7 @@ from core.analysis.model_variations import TABLE_3
 from core.decoding.states import BEAM_SIZES
 from core.files.number_range import FROM_1, SEEDS
 from core.inference.device import best_device
-from train.cli.shared_options import (
-    add_device_option,
-    add_recipe_options,
-    given_recipe,
-)
+from train.cli.shared_options import add_device_option, add_recipe_options, given_recipe
 from train.data.parallel_text import TEXT_FORMATS
 from train.data.token_shards import read_manifest
 from train.eval.translation_scores import TestSet
