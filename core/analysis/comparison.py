@@ -13,15 +13,11 @@ MIN_COMMON = 0.5  # least share of the shorter axis that must be common for a me
 
 @dataclass(frozen=True)
 class Difference:
-    """Difference of two layers of attention on their common tokens.
-
-    Attributes:
-        first_only, second_only: tokens of rows and keys without a counterpart, which `map` lacks.
-    """
+    """Difference of two layers of attention on their common tokens."""
 
     map: AttentionMap  # weights of the first minus the second, from -1 to 1, with the tokens of the first map
-    first_only: tuple[str, ...]
-    second_only: tuple[str, ...]
+    first_only: tuple[str, ...]  # tokens of rows and keys without a counterpart, which `map` lacks
+    second_only: tuple[str, ...]  # likewise of the second map
 
     @property
     def is_whole(self) -> bool:

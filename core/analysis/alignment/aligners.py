@@ -107,16 +107,12 @@ class AlignmentScore:
     """Counts of links against gold links, summed over sentences (Och & Ney 2003).
 
     A are the predicted links, S the sure and P the possible gold links.
-
-    Attributes:
-        sure_hits, possible_hits: |A and S|, |A and P|.
-        links, sure: |A|, |S|.
     """
 
-    sure_hits: int = 0
-    possible_hits: int = 0
-    links: int = 0
-    sure: int = 0
+    sure_hits: int = 0  # |A and S|
+    possible_hits: int = 0  # |A and P|
+    links: int = 0  # |A|
+    sure: int = 0  # |S|
 
     def __add__(self, other: "AlignmentScore") -> "AlignmentScore":
         return AlignmentScore(

@@ -35,12 +35,7 @@ Gated = Literal["embeddings", "values"]
 
 @dataclass(frozen=True)
 class Contrast:
-    """One prediction of a translation, and the token it is compared with.
-
-    Attributes:
-        source_tokens, prefix_tokens: the same S and T tokens as pieces.
-        source, target: the texts, or token ids, that they are of.
-    """
+    """One prediction of a translation, and the token it is compared with."""
 
     translator: Translator
     position: int  # of the predicted token, from 0
@@ -48,10 +43,10 @@ class Contrast:
     prefix_ids: tuple[int, ...]  # T token ids fed to the decoder up to this position, `<s>` first: T is `position` + 1
     token: int  # id of A
     against: int | None  # id of B; None for log p(A) alone
-    source_tokens: tuple[str, ...]
-    prefix_tokens: tuple[str, ...]
-    source: str
-    target: str | Sequence[int]
+    source_tokens: tuple[str, ...]  # the S tokens as pieces
+    prefix_tokens: tuple[str, ...]  # the T tokens as pieces
+    source: str  # the text that they are of
+    target: str | Sequence[int]  # the text, or token ids, that they are of
 
     @property
     def tokens(self) -> tuple[str, ...]:

@@ -38,20 +38,15 @@ class FeedForwardWrite:
 
 @dataclass(frozen=True)
 class LogitTrace:
-    """The residual stream of a decoder on one sentence, with writes and norms in float64.
-
-    Attributes:
-        source_ids, fed_ids, predicted_ids: S, T and T token ids.
-        stream: writes and norms in the order in which they act on the stream.
-    """
+    """The residual stream of a decoder on one sentence, with writes and norms in float64."""
 
     explanation: Explanation  # tokens, log-probabilities and attention of the sentence
-    source_ids: tuple[int, ...]
-    fed_ids: tuple[int, ...]
-    predicted_ids: tuple[int, ...]
+    source_ids: tuple[int, ...]  # S token ids
+    fed_ids: tuple[int, ...]  # T token ids
+    predicted_ids: tuple[int, ...]  # T token ids
     token_embedding: Tensor  # [T, D] embedding of the fed token, times sqrt(d_model)
     position_embedding: Tensor  # [T, D] everything else that enters the first layer
-    stream: tuple[AttentionWrite | FeedForwardWrite | FrozenNorm, ...]
+    stream: tuple[AttentionWrite | FeedForwardWrite | FrozenNorm, ...]  # in the order in which they act
     output_layer: nn.Linear | nn.Embedding  # has the matrix that reads logits from the last state
     output_bias: Tensor  # [V] bias of the logits, zeros if there is none
     logits: Tensor  # [T, V] logits of the model itself, in float32

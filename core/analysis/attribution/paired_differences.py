@@ -10,15 +10,11 @@ LEVEL = 0.05  # probability of an error of the first kind; intervals have a leve
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Mean difference of two measurements, example by example (Student 1908).
-
-    Attributes:
-        low, high: 95 % confidence interval of the mean; infinite for one example.
-    """
+    """Mean difference of two measurements, example by example (Student 1908)."""
 
     mean: float  # of the differences
-    low: float
-    high: float
+    low: float  # of a 95 % confidence interval of the mean; minus infinity for one example
+    high: float  # of it; infinity for one example
     p_value: float  # of the two-sided paired t-test of no difference; 1 for one example
 
 

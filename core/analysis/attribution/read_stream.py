@@ -17,16 +17,12 @@ Summand = tuple[Part, int | None, int | None]  # part, layer and head of a term
 
 
 class StreamStep(NamedTuple):
-    """A sub-layer that writes into a stream, or a norm that the stream passes.
-
-    Attributes:
-        part, layer: of a sub-layer; without meaning for a norm.
-    """
+    """A sub-layer that writes into a stream, or a norm that the stream passes."""
 
     module: MultiHeadAttention | FeedForward | Norm
     place: str  # of the heads before W_O, of the network's output, or of the norm's input
     constant: Tensor  # [D] of a sub-layer, see `constant_outputs`; of a norm its bias
-    part: Part = "constant"
+    part: Part = "constant"  # of a sub-layer; without meaning for a norm, as its layer
     layer: int | None = None
 
 

@@ -95,19 +95,14 @@ class BarRow(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoreComponents(PicturedResult):
-    """A score as two sums, over the parts of the key and over those of the query.
-
-    Attributes:
-        query, key: positions, from 0.
-        query_tokens, key_tokens: what each stack is fed.
-    """
+    """A score as two sums, over the parts of the key and over those of the query."""
 
     head: Head
-    query: int
-    key: int
+    query: int  # position, from 0
+    key: int  # position, from 0
     instead_of: int | None  # position of the key that it is compared with; None: the mean over the visible keys
-    query_tokens: tuple[str, ...]
-    key_tokens: tuple[str, ...]
+    query_tokens: tuple[str, ...]  # what the stack of the query is fed
+    key_tokens: tuple[str, ...]  # what that of the keys is fed
     visible: tuple[int, ...]  # positions of the keys that the query may attend to
     terms: Mapping[Side, tuple[ScoreTerm, ...]]  # of each side, from the embedding upwards, constants last
     score: float  # of the model itself, above what it is compared with

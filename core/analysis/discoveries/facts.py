@@ -20,31 +20,22 @@ WRITTEN = 0.05  # least weight that is written in its cell
 
 @dataclass(frozen=True)
 class Fact:
-    """What a head does.
-
-    Attributes:
-        share: of the weight, the tokens or the words, as the behaviour is defined: the mean over the sentences.
-        low, high: 95 % interval of the share.
-        limit: share that no head with random weights exceeds, but for one such model in a hundred.
-        change: of the log-probability of a translation without the head, in nats: the mean over the sentences.
-        clearest: sentence in which it does most of it, with its translation; the map is of its layer there.
-        source, before, after: a sentence, its greedy translation, and that without the head.
-    """
+    """What a head does."""
 
     head: Head
     behaviour: str  # a key of `LABELS` of `head_description`
-    share: float
-    low: float
-    high: float
-    limit: float
+    share: float  # of the weight, the tokens or the words, as the behaviour is defined: the mean over the sentences
+    low: float  # of a 95 % interval of the share
+    high: float  # of it
+    limit: float  # share that no head with random weights exceeds, but for one such model in a hundred
     sentences: int  # of the sample
-    clearest: Pair
-    attention: AttentionMap
+    clearest: Pair  # sentence in which it does most of it, with its translation
+    attention: AttentionMap  # of its layer there
     changed: int  # number of sentences whose greedy translation is another one without the head
-    change: float
-    source: str
-    before: str
-    after: str
+    change: float  # of the log-probability of a translation without the head, in nats: the mean over the sentences
+    source: str  # a sentence whose translation changes
+    before: str  # its greedy translation
+    after: str  # that without the head
 
     @property
     def title(self) -> Phrase:

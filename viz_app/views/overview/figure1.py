@@ -28,10 +28,7 @@ _TOKEN = {
 # braces, see `Figure1Part` and `tokens` in types.d.ts. A part without a page of its own has its `step` alone.
 TARGETS: dict[str, tuple[str, dict[str, str]]] = {
     "step": ("step_through", {**_TOKEN, step_place.STEP.key: "{step}"}),
-    "head": (
-        "heads",
-        {address.KIND.key: "{kind}", "heads_{kind}": "L{layer} H{head}", address.WORD.key: "{word}"},
-    ),
+    "head": ("heads", {address.KIND.key: "{kind}", "heads_{kind}": "L{layer} H{head}", address.WORD.key: "{word}"}),
     "encoder.layer": ("lens", {address.ENCODER_LEVEL.key: "{layer}"}),
     "decoder.layer": ("lens", {address.CELL.key: "{row}.{layer}"}),
     "embedding": ("positions", {}),

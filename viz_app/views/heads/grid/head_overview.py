@@ -216,9 +216,7 @@ def grid_options(view: HeadsView, arrangement: Arrangement, place: Highlight, li
 
 
 def grid_files(
-    reading: readings.Reading,
-    view: HeadsView,
-    rows: Sequence[tuple[str, Sequence[head_names.LayerHead]]],
+    reading: readings.Reading, view: HeadsView, rows: Sequence[tuple[str, Sequence[head_names.LayerHead]]]
 ) -> None:
     """Offer the grid, of which each row has a name and its heads, as files."""
     explanation, weights = reading.explain(), view.weights
