@@ -147,7 +147,7 @@ def test_from_ones_own_checkpoint_to_its_grid_in_three(page: Page, app: str, oth
 
 
 def test_from_an_alternative_to_its_comparison_in_one(page: Page, app: str) -> None:
-    open_page(page, f"{app}/translate?beam_size=1&text=Where+is+the+station%3F")
+    open_page(page, f"{app}/translate?beam_size=1&pieces=1&text=Where+is+the+station%3F")
     clicks = Clicks(page)
     why = page.get_by_role("group", name=re.compile("and not another word")).get_by_role("button")
     option = why.nth(2).get_attribute("aria-label") or ""

@@ -258,7 +258,7 @@ SECTIONS = (
         ),
         page="beam",
         link=marked("The search as a tree"),
-        settings={"beam_size": "4", "length_penalty": "0.6"},
+        settings={"beam_view": "tree", "beam_size": "4", "length_penalty": "0.6"},
     ),
     PaperSection(
         number="6.2",
