@@ -12,7 +12,7 @@ from tests.core.formats.module_styles import OPENED, REFUSED, SIZES, Styled
 PIECES = tuple(["<unk>", "<pad>", "<s>", "</s>", *map(str, range(4, size))] for size in SIZES)
 
 
-@pytest.mark.parametrize("style", OPENED, ids=str)
+@pytest.mark.parametrize("style", OPENED, ids=" ".join)  # functions have no names that last
 def test_a_module_needs_no_description(style: dict[str, Any]) -> None:
     model = Styled(**style).eval()
     with warnings.catch_warnings(record=True) as warned:
