@@ -130,7 +130,7 @@ def test_what_is_not_a_head(text: str) -> None:
 def test_nothing_else_registers_hooks() -> None:
     """One seam: analyses, app, training and benchmarks see and change a model through `core.trace`.
 
-    `proof` sees the modules of another's model, and `shared_model` lengths alone.
+    `shared_model` sees lengths alone.
     """
     root = Path(__file__).parents[2]
     found = [
@@ -139,4 +139,4 @@ def test_nothing_else_registers_hooks() -> None:
         for path in sorted((root / package).rglob("*.py"))
         if re.search(r"\bregister_\w*hook\b", path.read_text(encoding="utf-8"))
     ]
-    assert found == ["core/formats/proof.py", "core/inference/shared_model.py", "core/trace.py"]
+    assert found == ["core/inference/shared_model.py", "core/trace.py"]
