@@ -166,7 +166,7 @@ def test_a_new_sentence_and_a_run_without_a_change_stay_short(start: Start) -> N
         assert enter.count < most_moves
         assert again.count < 850
         assert len(enter.files) < 112
-        assert len(again.files) < 65
+        assert len(again.files) < 70
         ran.append({file for file in enter.files if file.startswith("viz_app/")})
     frame = set.intersection(*ran)
     assert len(frame) < 31
