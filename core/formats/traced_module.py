@@ -96,6 +96,10 @@ class TracedModule:
         self._steps, self._others = passes
         if [each.name for each in self._steps] != [each.name for each in self._others]:
             raise self._refusal("what it computes depends on the tokens")
+        rows = {len(each) for each in stored if each.dim() == 2}
+        for side, size in zip(("source", "target"), sizes, strict=True):
+            if size not in rows:
+                raise self._refusal(f"no matrix has {size} rows, one for each piece of the given {side} vocabulary")
         self._linears, self._products = list[Linear](), list[tuple[int, Tensor, Tensor]]()
         for number, pair in enumerate(zip(*passes, strict=True)):
             self._add_products(number, *pair)

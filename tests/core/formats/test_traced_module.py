@@ -29,3 +29,8 @@ def test_a_module_needs_no_description(style: dict[str, Any]) -> None:
 def test_what_cannot_be_shown_is_named(problem: str) -> None:
     with pytest.raises(CheckpointError, match=f"^Styled: {problem}"):
         Translator.from_model(Styled(**REFUSED[problem]), PIECES)
+
+
+def test_a_vocabulary_of_another_model_is_named() -> None:
+    with pytest.raises(CheckpointError, match=r"^Styled: no matrix has 9 rows, one for each piece of the given source"):
+        Translator.from_model(Styled(), PIECES[0][:9])
