@@ -120,9 +120,7 @@ def heads_page(browser: Browser, checkpoint: Path | None, root: Path) -> Iterato
 
 
 class TrafficCounter:
-    """Counts the bytes that a page receives from now on, with DevTools: response bodies and web socket messages,
-    decompressed.
-    """
+    """Counts bytes that a page receives from now on, with DevTools: bodies and web socket messages, decompressed."""
 
     def __init__(self, page: Page) -> None:
         self.bytes = 0

@@ -13,9 +13,7 @@ FLAGS = ("amx_tile", "avx512_bf16", "avx512_vnni", "avx512f", "avx_vnni", "avx2"
 
 
 def processor() -> str:
-    """Describe this machine's processor: `Intel(R) Xeon(R), 2 cores: amx_tile, avx512_bf16, avx512_vnni, avx512f,
-    avx2`.
-    """
+    """Describe this machine's processor: `Intel(R) Xeon(R), 2 cores: amx_tile, avx512_bf16, avx512_vnni, avx2`."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:

@@ -43,9 +43,7 @@ AXES: dict[str, tuple[int, ...]] = {
 
 
 def measure(preset: str, size: Size, threads: int, repeats: int) -> tuple[float, float]:
-    """Search `repeats` times in a fresh process; return the seconds of the fastest search, and megabytes at its
-    peak.
-    """
+    """Search `repeats` times in a fresh process; return the fastest search's seconds, and megabytes at its peak."""
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     config = replace(PRESETS[preset], vocab_size=size.vocabulary, positions="sinusoidal")

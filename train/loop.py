@@ -158,9 +158,7 @@ def _check_precision(recipe: Recipe, device: torch.device) -> None:
 
 
 def _seed_dropout(seed: int, step: int, number: int) -> None:
-    """Seed dropout by the batch's place in the run, so that it depends neither on the number of processes nor on
-    restarts.
-    """
+    """Seed dropout by the batch's place in the run, so that neither the number of processes nor restarts matter."""
     torch.manual_seed(int(np.random.SeedSequence((seed, step, number)).generate_state(1, np.uint64)[0]))
 
 

@@ -91,9 +91,7 @@ def measure_precisions(model: Transformer, batch_tokens: int) -> ProductTimes | 
 
 
 def products(model: Transformer, batch_tokens: int) -> list[MatrixProduct]:
-    """Return the matrix products of a batch, smallest first; the one with the vocabulary is in chunks as in
-    `train.loss`.
-    """
+    """Return a batch's matrix products, smallest first; the one with the vocabulary in chunks as in `train.loss`."""
     device = model.device.type
     layers = [module for module in model.modules() if isinstance(module, nn.Linear)]
     counts = Counter((layer.out_features, layer.in_features) for layer in layers)

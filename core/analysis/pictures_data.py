@@ -147,9 +147,7 @@ def _is_drawn(picture: Curves, value: float) -> bool:
 
 
 def _spoken(picture: Curves, curve: Curve) -> Iterator[Phrase]:
-    """Ends and range of a curve with a name, or of the only one, for screen readers; nothing of faint lines, which help
-    the eye.
-    """
+    """Ends and range of a named or the only curve, for screen readers; none of faint lines, which help the eye."""
     points = [
         (value, place) for place, value in zip(curve.places, curve.values, strict=True) if _is_drawn(picture, value)
     ]

@@ -116,9 +116,7 @@ def score_parts(
     content, position, constant = _normalised(norms, content.cpu().double(), position.cpu().double())
 
     def projected(layer: torch.nn.Linear) -> list[Tensor]:
-        """Content [H, L, E], position [H, L, E], bias [H, 1, E] after a projection, in float64, on the CPU as MPS
-        lacks it.
-        """
+        """Content [H, L, E], position [H, L, E], bias [H, 1, E] after a projection, in float64 (CPU: MPS lacks it)."""
         weight = layer.weight.cpu().double()
         bias = added_bias(layer).cpu().double() + weight @ constant.expand(weight.size(1))
         sides = content @ weight.T, position @ weight.T, bias[None]
@@ -154,9 +152,7 @@ def score_parts(
 
 
 def _normalised(norms: Sequence[Norm], content: Tensor, position: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Content and position after the norms of `_norms_of_input`, [L, D], and the bias of the norms, [D], without
-    norms [1].
-    """
+    """Content and position after the norms of `_norms_of_input`, [L, D], and the norms' bias, [D], or [1] without."""
     constant = content.new_zeros(1)
     for norm in norms:
         gain, scale = norm.weight.cpu().double(), squared_scale(norm, content + position)

@@ -87,9 +87,7 @@ class DecoderCache:
         self._pointed_room = 0
 
     def reserve(self, width: int) -> bool:
-        """Count W more keys in all layers, if `pointers` are still valid: no tensor has moved, and each has room for
-        the keys.
-        """
+        """Count W more keys in all layers if `pointers` are valid: no tensor has moved, and each has room for them."""
         room = self._pointed_room
         if self.pointers is None or any(each.room != room or each.num_keys + width > room for each in self.layers):
             return False  # a tensor that moves has more room
@@ -126,9 +124,7 @@ class DecoderCache:
         return self.ancestry[:, None]
 
     def chain_mask(self, count: int) -> Tensor:
-        """Mask of the keys that each of the next `count` positions of one hypothesis may attend to: [1, 1, count,
-        length + count].
-        """
+        """Keys that each of one hypothesis's next `count` positions may attend to: [1, 1, count, length + count]."""
         key = torch.arange(self.length + count, device=self.memory.device)
         query = key[self.length :, None]
         mask = key <= query

@@ -12,9 +12,7 @@ MAX_TARGET_TOKENS = MAX_SOURCE_TOKENS + MAX_EXTRA_TOKENS  # with `</s>`, of a gi
 
 
 class Limits:
-    """Limits of one model: its learned positions, and `core.files.budget`, which depends on the bytes of its
-    parameters.
-    """
+    """Limits of one model: its learned positions, and `core.files.budget`, which depends on its parameters' bytes."""
 
     def __init__(self, config: TransformerConfig, weights: int, target_tokens: int | None = None) -> None:
         self._config, self._weights, self._target_tokens = config, weights, target_tokens
@@ -67,9 +65,7 @@ class Limits:
 
 
 def batches_by_length(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:
-    """Group indices by similar length, longest first, at most `max_tokens` in a batch, padding included, or one
-    sequence.
-    """
+    """Group indices by similar length, longest first: up to `max_tokens` with padding in a batch, or one sequence."""
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
         if batch and lengths[batch[0]] * (len(batch) + 1) > max_tokens:

@@ -106,9 +106,7 @@ def mask_predict(
 
 
 def best_lengths(states: Sequence[MaskPredictState]) -> tuple[Hypothesis, ...]:
-    """Hypotheses of the length candidates of a sentence, best score first and, of equal scores, likelier length
-    first.
-    """
+    """Hypotheses of a sentence's length candidates, best score first and, of equal scores, likelier length first."""
     return tuple(sorted((state.hypothesis for state in states), key=lambda hypothesis: -hypothesis.score))
 
 
@@ -173,9 +171,7 @@ def mask_predict_steps(
 
 
 def _least_probable(log_probs: Tensor, ends: Tensor, counts: Tensor) -> Tensor:
-    """Mask the `counts` [R, 1] least probable of the first `ends` [R, 1] tokens of each row: [R, T] -> [R, T]
-    boolean.
-    """
+    """Mask the `counts` [R, 1] least probable of each row's first `ends` [R, 1] tokens: [R, T] -> [R, T] boolean."""
     before_end = torch.arange(log_probs.size(1), device=log_probs.device) < ends
     order = log_probs.masked_fill(~before_end, torch.inf).argsort(dim=1, stable=True)
     return order.argsort(dim=1) < counts

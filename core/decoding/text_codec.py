@@ -121,9 +121,7 @@ class TextCodec:
         return [*[None] * len(config.source_prefix), *_spans(self.tokenizer, source), *ending]
 
     def target_spans(self, text: str, source: str = "") -> list[Span | None]:
-        """Characters of a target that each predicted token comes from, `</s>` included; as `source_spans`, for
-        `target_ids`.
-        """
+        """Characters of a target that each predicted token comes from, `</s>` too; as `source_spans`."""
         spans = _spans(self.tokenizer.target, text)
         forced = len(self.target_ids(text, source)) - len(spans)
         return [*[None] * forced, *spans, *[None] * self.ends]

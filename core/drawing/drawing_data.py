@@ -99,9 +99,7 @@ def encoded_weights(weights: Tensor) -> str:
 
 
 def reduced(weights: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
-    """Reduce an axis to at most `MAX_CELL` positions by their maximum, so that thin diagonals stay visible; NaN
-    only of NaN.
-    """
+    """Reduce an axis to at most `MAX_CELL` positions by maxima, so that thin diagonals stay; NaN only of NaN."""
     size = weights.shape[axis]
     if size <= MAX_CELL:
         return weights
@@ -144,18 +142,14 @@ def run_spans(token: str) -> list[Span]:
 
 
 def unit_spans(tokens: Sequence[str]) -> list[Span]:
-    """Return the spans of the tokens of one grapheme, with the text that bytes and accents spell; see
-    `grapheme_groups`.
-    """
+    """Return the spans of each grapheme's tokens, with the text that bytes and accents spell; see `grapheme_groups`."""
     if len(tokens) == 1 and bytes_of(tokens[0]) is None:
         return label_spans(tokens[0])
     return [*([(JOINT, "faint")] if continues_word(tokens[0]) else []), (str(word(tokens)), "")]
 
 
 def spoken(token: str) -> str:
-    """Return a token's name for screen readers, without a joint mark; a byte is named with the character it belongs
-    to.
-    """
+    """Return a token's name for screen readers, without a joint mark; a byte's names the character it belongs to."""
     if isinstance(token, BytePiece) and token.num_bytes > 1:
         part, code = f"byte {token.number} of {token.num_bytes}", token[1:-1]
         return f"{token.spells}, {part}, {code}" if token.spells else f"{code}, {part}"

@@ -52,9 +52,7 @@ def command_line(*words: str | Path) -> str:
 
 
 def show(message: str) -> None:
-    """Print a message on standard error, `printable` but for line feeds and tabs; if it cannot be written, it is
-    lost.
-    """
+    """Print a message on standard error, `printable` but for line feeds and tabs; what cannot be written is lost."""
     with contextlib.suppress(OSError):
         print(printable(message, "\n\t"), file=sys.stderr, flush=True)
 
@@ -175,9 +173,7 @@ def run_command(name: str, run: Callable[[], int | None], errors: tuple[type[Exc
 
 
 def error_message(error: Exception) -> str:
-    """The message of an error that ends a command; an OSError that names no file is taken for one of standard
-    output.
-    """
+    """The message of an error that ends a command; an OSError without a file is taken for one of standard output."""
     if isinstance(error, NotWrittenError) or not isinstance(error, OSError):
         return str(error)
     if error.filename is None and error.errno in NO_ROOM[:-1]:

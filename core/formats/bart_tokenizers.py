@@ -159,9 +159,7 @@ def _sentencepiece(files: SourceFiles, kind: str, options: Settings, settings: S
 
 
 def _is_50(files: SourceFiles, options: Settings, others: int) -> bool:
-    """Whether a model, with rows of the embedding beside SentencePiece's pieces, is mBART-50, whose languages come
-    first.
-    """
+    """Whether a model with `others` beside SentencePiece's pieces is mBART-50, whose languages come first."""
     if "tokenizer_class" in options.values or "language_codes" in options.values:
         return "50" in str(options.values.get("tokenizer_class")) or options.values.get("language_codes") == "ML50"
     names = [options, Settings.read(files, "special_tokens_map.json")]

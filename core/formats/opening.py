@@ -76,9 +76,7 @@ def is_openable(path: Path) -> bool:
 
 
 def as_sources(paths: Sequence[Path]) -> list[list[Path]]:
-    """Group files that were given together: each archive and each checkpoint of Headlight is a source, the others are
-    one.
-    """
+    """Group files given together: each archive and each checkpoint of Headlight is a source, the others are one."""
     alone = [path for path in paths if is_own(path) or is_archive(path)]
     others = [path for path in paths if path not in alone]
     return [[path] for path in alone] + ([others] if others else [])

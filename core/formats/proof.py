@@ -193,9 +193,7 @@ class UserModule:
         return found
 
     def _properties(self) -> tuple[bool, bool, bool, bool]:
-        """Whether sentences are independent, the last logit depends on the last token and others do not, and whether
-        padding is hidden.
-        """
+        """Whether sentences are independent, only the last logit depends on the last token, and padding is hidden."""
         config, (source, target) = self._config, self._batch
         whole, changed = self._log_probs(source, target), target.clone()
         changed[0, -1] = next((each for each in target.unique().tolist() if each != int(target[0, -1])), config.eos_id)

@@ -191,9 +191,7 @@ def _tokenizer(files: SourceFiles, settings: Settings, config: TransformerConfig
 
 
 def _pieces(files: SourceFiles, sentencepiece: bytes | None, settings: Settings, size: int) -> list[str]:
-    """Pieces in the order of their ids: SentencePiece's, then the extra ids, the last of them first; or bytes, then the
-    extra ids.
-    """
+    """Pieces by id: SentencePiece's, then the extra ids, the last of them first; or bytes, then the extra ids."""
     if sentencepiece is None:
         pieces = [PAD, END, UNKNOWN, *(piece_of_bytes(bytes([byte])) for byte in range(256))]
         pieces += [f"<extra_id_{number}>" for number in range(size - len(pieces))]

@@ -1,6 +1,4 @@
-"""Parameters of untrusted files, checks of their values, and a model without memory to compare names and shapes
-with.
-"""
+"""Parameters of untrusted files, checks of their values, and a model without memory to compare names and shapes."""
 
 import math
 from collections.abc import Callable, Generator

@@ -1,6 +1,4 @@
-"""Characters of a picture of one line of text, written by a Transformer (7) whose encoder takes the picture's
-patches.
-"""
+"""Text of a picture of one line, written by a Transformer (7) whose encoder takes the picture's patches."""
 
 import math
 from collections.abc import Sequence

@@ -146,9 +146,7 @@ class PackedTransformer(Transformer):
 
     @property
     def is_plain(self) -> bool:
-        """Whether the compiled functions may take over, which needs a model without dropout and without hooks on
-        attention.
-        """
+        """Whether compiled functions may take over: the model has no dropout, and attention no hooks."""
         return not self.decoder.training and not any(map(is_hooked, self._hookable))
 
     def compiles_encoder(self, source_ids: Tensor) -> bool:
@@ -329,9 +327,7 @@ class _State:
         self._kind = self._weight.dtype, self._weight.device
 
     def is_of(self, model: Transformer) -> bool:
-        """Whether a model is still in this state, without walking through its modules, as it is called before each
-        search.
-        """
+        """Whether a model is still in this state; called before each search, so it does not walk through modules."""
         return (
             bool(self._contents)
             and self._contents[0][0] is model._modules  # pyright: ignore[reportPrivateUsage]

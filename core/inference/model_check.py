@@ -22,9 +22,7 @@ class ModelCheck:
     def translation(
         self, text: str, source_ids: list[int], options: SearchOptions, searched: Callable[[bool], Sequence[Hypothesis]]
     ) -> Translation:
-        """The hypotheses of the faster search if they `agree` with the modules, or else those of the modules' search
-        (False).
-        """
+        """The faster search's hypotheses if they `agree` with the modules, else those of the modules (False)."""
         hypotheses, agrees = self.of_model(text, source_ids, searched(True), options)
         if not agrees:
             hypotheses, _ = self.of_model(text, source_ids, searched(False), options)
@@ -37,9 +35,7 @@ class ModelCheck:
         options: SearchOptions,
         searched: Callable[[bool], Sequence[Sequence[Hypothesis]]],
     ) -> list[Translation]:
-        """As `translation` for a batch, of which only the last text is compared, with the log-probabilities of the
-        search.
-        """
+        """As `translation` for a batch, comparing the last text alone, with the search's log-probabilities."""
         hypotheses = searched(True)
         _, agrees = self.of_model(texts[-1], sources[-1], hypotheses[-1][:1], options)
         if not agrees:

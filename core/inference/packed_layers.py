@@ -58,9 +58,7 @@ class PackedAttention(MultiHeadAttention):
 
 
 class PackedSelfAttention(PackedAttention):
-    """Self-attention whose queries, keys and values are one product, as a large matrix is read faster than three
-    small ones.
-    """
+    """Self-attention with one product for queries, keys and values, as one large matrix is read faster than three."""
 
     def __init__(self, attention: MultiHeadAttention, packed: Callable[[LinearWeights], nn.Module]) -> None:
         nn.Module.__init__(self)

@@ -42,9 +42,7 @@ def centred_neighbourhood(real: Tensor, size: int) -> Neighbourhood:
 
 
 def causal_neighbourhood(real: Tensor, size: int) -> Neighbourhood:
-    """Neighbourhoods of the decoder: each position and the r - 1 before it; arguments as for
-    `centred_neighbourhood`.
-    """
+    """Neighbourhoods of the decoder: a position and the r - 1 before it; arguments as for `centred_neighbourhood`."""
     stop = torch.minimum(torch.arange(1, real.size(1) + 1, device=real.device), real.sum(1, keepdim=True))
     return Neighbourhood((stop - size).clamp(min=0), stop, size)
 

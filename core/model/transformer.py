@@ -146,9 +146,7 @@ class Transformer(nn.Module):
         return source[..., 0] != PAD_PIXEL if self.patch_embedding else source != self.config.pad_id
 
     def target_mask(self, target_ids: Tensor) -> Mask:
-        """[B, T] -> [B, 1, T, T]: no later positions, no padding (3.2.3); with `config.mask_id` [B, 1, 1, T]: no
-        padding.
-        """
+        """[B, T] -> [B, 1, T, T]: no later position, no padding (3.2.3); with `mask_id` the latter: [B, 1, 1, T]."""
         real, length = target_ids != self.config.pad_id, target_ids.size(1)
         if not self.config.autoregressive:
             return real[:, None, None, :]

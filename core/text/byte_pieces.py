@@ -82,9 +82,7 @@ def token_kinds(tokens: Sequence[str]) -> tuple[tuple[type, Role], ...]:
 
 
 def is_special(token: str) -> bool:
-    """Whether the token is not of the text: a start, an end, a language code, or a piece of a prefix that the model
-    needs.
-    """
+    """Whether the token is not text: a start, an end, a language code, or a piece of a prefix the model needs."""
     return token_role(token) != "text"
 
 

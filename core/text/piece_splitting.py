@@ -144,7 +144,5 @@ def _merged_pieces(merges: BytePairEncoding, word: str) -> Iterator[SpelledPiece
 
 
 def _joined(pieces: list[str]) -> str:
-    """Words with spaces between, from pieces; `CONTINUED` at the end of a piece means that the next continues its
-    word.
-    """
+    """Words with spaces between, from pieces; `CONTINUED` at a piece's end means that the next continues its word."""
     return " ".join(b"".join(map(_of_word, pieces)).decode().split())

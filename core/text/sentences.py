@@ -96,9 +96,7 @@ def space_after(sentence: str) -> str:
 
 
 def with_language_codes(sentences: Iterable[str]) -> list[str]:
-    """Begin every sentence with the language codes that apply to it: its own, or else those of the last sentence
-    with any.
-    """
+    """Begin every sentence with its own language codes, or else those of the last sentence with any."""
     coded: list[str] = []
     codes = ""
     for sentence in sentences:

@@ -101,9 +101,7 @@ def changed(text: Text, steps: Iterable[Step]) -> Text:
 
 
 def surface_spans(text: TracedText, surfaces: Sequence[bytes]) -> list[Span | None]:
-    """Spans, as of `TracedText.span`, of consecutive pieces of a text by their bytes in UTF-8, maybe of a part of a
-    character.
-    """
+    """Spans, as `TracedText.span`, of consecutive pieces by their UTF-8 bytes, maybe of a part of a character."""
     encoded = b"".join(surfaces)
     traced = text.rewritten(encoded.decode(errors="replace"))
     first_bytes = [0, *accumulate(byte & 0xC0 != 0x80 for byte in encoded)]  # characters begun before each byte

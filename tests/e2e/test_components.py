@@ -1,6 +1,4 @@
-"""Drawings of our own in a browser, without the app around them: their JavaScript, a payload, and the values they
-send.
-"""
+"""Our drawings in a browser, without the app around them: their JavaScript, a payload, and the values they send."""
 
 import json
 import re

@@ -1,6 +1,4 @@
-"""The page Corpus in a browser: an index built here, ranges on the axes, and an example with its map that opens on
-Heads.
-"""
+"""The page Corpus in a browser: an index built here, ranges on the axes, and an example whose map opens on Heads."""
 
 import re
 

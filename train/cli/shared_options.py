@@ -51,9 +51,7 @@ def finish_evaluation(options: argparse.Namespace, results: Iterable[tuple[str, 
 
 
 def add_recipe_options(parser: argparse.ArgumentParser, preset: str, without: Collection[str] = ()) -> None:
-    """Add an option for every field of `Recipe` that a command does not set itself; `preset` says whose defaults they
-    are.
-    """
+    """Add an option for each field of `Recipe` that a command does not set itself, with the defaults of `preset`."""
     group = parser.add_argument_group(
         "recipe", f"The defaults are {preset}, which `python -m train presets` lists; the base model's are in brackets."
     )

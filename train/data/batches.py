@@ -79,9 +79,7 @@ class Batches:
         return [batches[index] for index in random.permutation(len(batches))]
 
     def _sort(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """Return the indices that sort pairs by length, stably, so that a shuffle before it regroups pairs of equal
-        lengths.
-        """
+        """Return indices that sort pairs by length, stably, so that a shuffle before regroups pairs of equal length."""
         if self.bucketing == "target":
             return np.lexsort((source, target))
         longest = np.maximum(source, target)

@@ -91,9 +91,7 @@ class RunFolder:
 
     @contextmanager
     def resuming(self) -> Iterator[None]:
-        """Turn errors of reading or restoring the state into a `RunFolderError` that names the file and says what to
-        do.
-        """
+        """Turn errors of reading or restoring the state into a `RunFolderError` with the file and what to do."""
         try:
             yield
         except (*DAMAGE, pickle.UnpicklingError, AttributeError) as error:

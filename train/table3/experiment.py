@@ -246,9 +246,7 @@ HERE, PAPER = "#0072b2", "#d55e00"  # Okabe & Ito (2008)
 
 
 def draw_rows(rows: Sequence[dict[str, Any]], output: Path) -> None:
-    """Draw one panel per number, one line per row: a circle for each measured seed, open diamonds for the paper's
-    values.
-    """
+    """Draw a panel per number, a line per row: circles for measured seeds, open diamonds for the paper's values."""
     from matplotlib.figure import Figure  # a slow import
 
     names = list(dict.fromkeys(row["row"] for row in rows))

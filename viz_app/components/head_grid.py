@@ -103,9 +103,7 @@ def _cell(
 
 
 def _column_names(maps: Sequence[AttentionMap], per_layer: bool) -> list[str]:
-    """Names of as many columns as the longest row has maps; the row of combinations may be longer than those of
-    heads.
-    """
+    """Column names for the longest row of maps; the row of combinations may be longer than those of heads."""
     width = max((attention.num_heads for attention in maps), default=0)
     if per_layer:
         return [tr("all heads"), *[""] * (width - 1)]

@@ -23,9 +23,7 @@ _component = component_beside(__file__)
 
 
 def word_name(word: WordSelection) -> str:
-    """Return the name of a word in all drawings, with its side and the position of its first token, such as `target
-    3`.
-    """
+    """Return a word's name in all drawings, its side and the position of its first token, such as `target 3`."""
     side, tokens = word
     return f"{side} {tokens.start}"
 

@@ -82,9 +82,7 @@ def _rounded(table: "pd.DataFrame", columns: Mapping[str, Any]) -> "pd.DataFrame
 
 
 def selectable_table(table: "pd.DataFrame | Columns", key: str, on_row: Callable[[int], None], **options: Any) -> None:
-    """Draw a table whose rows can be selected by a click anywhere in them; `on_row` is called with the row's number,
-    from 0.
-    """
+    """Draw a table whose rows are selected by a click anywhere in them; `on_row` is called with the number, from 0."""
     frame = _frame(table)
 
     def selected() -> None:

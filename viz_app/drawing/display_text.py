@@ -21,9 +21,7 @@ def plain(text: str) -> str:
 
 
 def isolated(text: str, reads: Direction = "") -> str:
-    """Isolate right-to-left text so that it does not affect the text around it; it reads as its first letter, or as
-    given.
-    """
+    """Isolate right-to-left text from the text around it; it reads as its first letter, or as given."""
     turns = any(unicodedata.bidirectional(character) in RIGHT_TO_LEFT for character in text)
     return f"{_ISOLATES[reads]}{text}\u2069" if turns else text  # POP DIRECTIONAL ISOLATE
 
@@ -39,9 +37,7 @@ def in_line(text: str, line: Direction) -> str:
 
 
 def direction(text: str) -> Direction:
-    """Return the reading direction of most letters, as HTML's `dir`; "", the direction around it, for a text without
-    letters.
-    """
+    """Return the direction of most letters, as HTML's `dir`; without letters "", the direction around the text."""
     classes = [unicodedata.bidirectional(character) for character in text]
     right, left = sum(kind in RIGHT_TO_LEFT for kind in classes), classes.count("L")
     return "" if right == left == 0 else "rtl" if right > left else "ltr"

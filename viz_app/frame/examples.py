@@ -46,9 +46,7 @@ def are_shown(text: str) -> bool:
 
 
 def draw(model: Model, shown: str = "") -> None:
-    """Draw buttons with example sentences, without the one that is shown. What a model does is said, unless it
-    translates.
-    """
+    """Draw buttons with the other example sentences, and say what the model does unless it translates."""
     task = task_of(model)
     if task in TASK_NOTES:
         st.caption(plain(tr(TASK_NOTES[task])))

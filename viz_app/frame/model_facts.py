@@ -10,9 +10,7 @@ from viz_app.session.models import Model
 
 
 def names(opened: Sequence[Model], shipped: Mapping[str, str]) -> dict[str, str]:
-    """Return the names of open models, by digest, and of the shipped ones, by path, that are not open, by their own
-    names.
-    """
+    """Return names of the open models, by digest, and of the shipped ones that are not open, by path."""
     offers = [model_task.open_offer(each, is_shipped=each.path in shipped) for each in opened]
     closed = {path: name for path, name in shipped.items() if path not in {each.path for each in opened}}
     return model_task.labels([*offers, *(model_task.file_offer(name, Path(path)) for path, name in closed.items())])

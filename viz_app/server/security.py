@@ -1,6 +1,4 @@
-"""Protection from other pages, which can neither connect to the app nor frame it, and from scripts that are not the
-app's.
-"""
+"""Protection from other pages, which can neither connect to the app nor frame it, and from foreign scripts."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -38,9 +36,7 @@ class OwnOrigin:
 
 
 def is_own_origin(origin: str, scope: Scope) -> bool:
-    """Return whether an `Origin` header is the address of this server, to which the request of this ASGI scope was
-    sent.
-    """
+    """Return whether an `Origin` header is the server's address, to which this ASGI scope's request was sent."""
     try:
         parts = urlsplit(origin.lower())
         port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)

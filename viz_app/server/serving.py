@@ -49,9 +49,7 @@ MAX_THREADS = 4  # at batch size 1, matrix products are too small for more
 
 @asynccontextmanager
 async def lifespan(_app: App) -> AsyncGenerator[None]:
-    """Print the address, and load the model in a thread, as soon as the server starts; remove temporary files at its
-    end.
-    """
+    """At the server's start print the address and load the model in a thread; at its end remove temporary files."""
     print("\n ", "Headlight", address(), "\n", flush=True)
     sys.setswitchinterval(SWITCH_INTERVAL)
     disable_nagle()

@@ -25,9 +25,7 @@ def _same(name: str, *values: str) -> Field[Any]:
 
 
 def _text(name: str, default: str | None = None, *, is_preset: bool = False) -> Field[Any]:
-    """Return a field whose values are identifiers or texts of the visitor; without a default, the widget's first
-    option.
-    """
+    """Return a field for identifiers or the visitor's texts; without a default, the widget's first option."""
     return Field(name, TEXT, default, is_preset)
 
 

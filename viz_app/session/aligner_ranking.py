@@ -60,8 +60,6 @@ class TextRankings(MayHoldModel):
             self.last_by_weights = self.last
 
     def error_rates(self, model: Model) -> Mapping[Head, float]:
-        """Return the alignment error rate of every head's weights on the last text, empty if this checkpoint was not
-        ranked.
-        """
+        """Return the alignment error rate of each head's weights on the last text; empty without a ranking."""
         last = self.last_by_weights
         return head_error_rates(last.aligners) if last is not None and last.digest == model.digest else {}

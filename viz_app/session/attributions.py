@@ -130,9 +130,7 @@ class MethodChoice:
         return self.method in PER_LAYER
 
     def name(self, layer: int, head: int) -> str:
-        """Name a head, or a layer if the method has one map per layer, in English, as widgets have these names as
-        values.
-        """
+        """Name a head, or a layer if the method has one map for each, in English, as widgets' values are."""
         return head_names.layer_name(layer, head) if self.per_layer else head_names.name_of(layer, head)
 
     @property

@@ -34,9 +34,7 @@ def _explanation(model: Model, source: str, target: "str | tuple[int, ...]") -> 
 def iteration(
     model: Model, source: str, ids: tuple[tuple[int, ...], tuple[int, ...]], _hypothesis: "ScoredText"
 ) -> "Explanation":
-    """Return the model's pass over the last iteration of mask-predict; ids are the hypothesis's, and those that were
-    fed.
-    """
+    """Return the model's pass over mask-predict's last iteration; ids are the hypothesis's, and those that were fed."""
     from core.mask_predict_translation import explain_iteration
 
     return explain_iteration(model.translator, source, _hypothesis)

@@ -88,9 +88,7 @@ class Selection:
     names: Sequence[str]  # of the words, see `selected_names`
 
     def drawing_options(self, positions: TokenPositions) -> dict[str, Any]:
-        """Return the options `links` and `place` of a drawing of other words; words that the sentence lacks are
-        linked to none.
-        """
+        """Return a drawing's options `links` and `place` for other words; ones the sentence lacks link to none."""
         own = links(self.explanation, self.kind, self.tokens)
         names: dict[Axis, list[str]] = {
             axis: ["" if here is None else own[axis][here] for here in positions[axis]] for axis in AXES

@@ -37,9 +37,7 @@ def coverage_deviation(weights: Tensor) -> float:
 
 
 def absentmindedness_out(weights: Tensor) -> float:
-    """Minus the mean entropy of the target tokens' attention, in nats (after Rikters et al. 2017); 0 if each is on
-    one token.
-    """
+    """Minus the mean entropy of target tokens' attention, in nats (after Rikters et al. 2017); 0 if each is on one."""
     return -float(_entropy(weights).mean())
 
 

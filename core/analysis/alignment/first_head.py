@@ -148,9 +148,7 @@ class ContentWords:
         self._words = shown_words_of(cross)
 
     def weights(self, cross: Sequence[AttentionMap]) -> tuple[list[Tensor], Tensor]:
-        """Weights [H, target words, source words] for every layer; the source word that the consensus links to each
-        target word.
-        """
+        """Weights [H, target words, source words] of each layer; the source word the consensus links to each target."""
         weights = [word_attention(layer, words=self._words) for layer in cross]
         return [heads[:, self.rows] for heads in weights], _links(_consensus(weights)[self.rows])
 

@@ -55,9 +55,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def within_t(t: float, freedom: int) -> float:
-    """Probability that Student's t is between -t and t, by the finite sums of Abramowitz & Stegun 1964, 26.7.3 and
-    26.7.4.
-    """
+    """Probability that Student's t is in [-t, t], by the finite sums of Abramowitz & Stegun 1964, 26.7.3-4."""
     angle = math.atan(t / math.sqrt(freedom))
     sine, square = math.sin(angle), math.cos(angle) ** 2
     odd = freedom % 2

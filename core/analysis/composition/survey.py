@@ -48,9 +48,7 @@ class Survey:
         return spearman([each.estimate for each in measured], [self.effects[each.edge] for each in measured])
 
     def composition_agreement(self) -> dict[Input, tuple[int, float]]:
-        """Number of edges between heads, and the rank correlation of their composition score with the measured
-        change.
-        """
+        """Number of edges between heads, and rank correlation of their composition scores with measured changes."""
         agreement: dict[Input, tuple[int, float]] = {}
         for which in INPUTS[:3]:
             pairs = [

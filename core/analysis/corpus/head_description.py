@@ -99,9 +99,7 @@ def with_chances_of(cards: Iterable[ScoreCard], twin: Translator | None, pairs: 
 
 
 def random_twin(translator: Translator, seed: int = 0) -> Translator | None:
-    """The same configuration with random weights, the same ones for a seed; None for a model that is not copied
-    either.
-    """
+    """The same configuration with random weights, fixed by a seed; None for a model that cannot be copied."""
     if is_large(translator.model):
         return None
     with torch.random.fork_rng(devices=[]):

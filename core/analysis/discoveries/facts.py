@@ -87,9 +87,7 @@ class Fact:
         )
 
     def settings(self, digest: str) -> dict[str, str]:
-        """Settings in the address of the app's page `heads` that show the head in the clearest sentence, by the
-        checkpoint with this SHA-256.
-        """
+        """Settings of the app's page `heads` that show the head in the clearest sentence, by a checkpoint's SHA-256."""
         head = {"kind": self.head.kind, f"heads_{self.head.kind}": self.head.short}
         return target_settings(*self.clearest, digest) | head
 

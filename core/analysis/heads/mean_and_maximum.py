@@ -36,9 +36,7 @@ def combined(maps: Sequence[AttentionMap], heads: Collection[tuple[int, int]] | 
 
 
 def combined_hidden(maps: Sequence[AttentionMap], heads: Collection[tuple[int, int]] | None = None) -> Tensor | None:
-    """Mean and maximum of `AttentionMap.hidden`, as `combined` has those of the weights: [2, Q]; None if there is
-    none.
-    """
+    """Mean and maximum of `AttentionMap.hidden`, [2, Q], as `combined` of the weights; None if there is none."""
     hidden = [layer.hidden[head] for layer, head in _chosen(maps, heads) if layer.hidden is not None]
     return _combined(hidden) if hidden else None
 
@@ -49,9 +47,7 @@ def with_combined(maps: Sequence[AttentionMap], selected: Collection[LayerHead])
 
 
 def combinations(maps: Sequence[AttentionMap], selected: Collection[LayerHead]) -> list[AttentionMap]:
-    """Return the mean and the maximum of all heads, and of the selected ones, as heads 0 and 1 of `ALL` and
-    `CHOSEN`.
-    """
+    """Return mean and maximum of all heads and of the selected ones, as heads 0 and 1 of `ALL` and `CHOSEN`."""
     heads = {(layer, head) for layer, head in selected if layer >= 0}
     of_all = [replace(maps[0], layer=ALL, weights=combined(maps), hidden=combined_hidden(maps))]
     if not heads:

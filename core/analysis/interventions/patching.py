@@ -51,9 +51,7 @@ class Effects:
         return (self.values.double() - self.corrupted) / (self.clean - self.corrupted)
 
     def moved(self, into: Into) -> Tensor:
-        """Share of the difference between both runs that a patch makes: 0 is no effect, 1 all the way from base to
-        donor.
-        """
+        """Share of both runs' difference that a patch makes: 0 is no effect, 1 all the way from base to donor."""
         return self.recovered if into == "corrupted" else 1 - self.recovered
 
 

@@ -141,9 +141,7 @@ def _arriving(
     base: int,
     hold_networks: bool,
 ) -> dict[Receiver, Tensor]:
-    """Inputs [W, L, E] (queries, keys or values) of the receivers when only the output of each row's sender has
-    changed.
-    """
+    """Inputs [W, L, E] (queries, keys or values) of the receivers if only the output of each row's sender changed."""
     side, first = side_of(rows[0].component), min(row.layer for row in rows)
     x = runs.entering(side, first)[base].expand(len(rows), -1, -1)
     held = {

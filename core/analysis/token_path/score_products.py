@@ -65,9 +65,7 @@ class ScoreProducts:
 
     @property
     def gap(self) -> float:
-        """Deviation of the sum from the model's score, relative to the score if that exceeds 1; NaN for a hidden
-        key.
-        """
+        """The sum's deviation from the model's score, relative to it if that exceeds 1; NaN for a hidden key."""
         return math.nan if self.is_hidden else abs(self.score - self.own_score) / max(1.0, abs(self.own_score))
 
     def picture(self) -> Bars:

@@ -38,9 +38,7 @@ UNSPACED_SCRIPTS = re.compile(
 
 
 def continues_word(token: str) -> bool:
-    """Whether a piece continues a word, such as `ing` in `read` `ing`: it has letters or digits and no space before
-    it.
-    """
+    """Whether a piece continues a word, as `ing` in `read` `ing`: with letters or digits, and no space before it."""
     return may_continue(token) and _has_letters(token)
 
 

@@ -44,9 +44,7 @@ class StreamOutput:
         self.progress = JobProgress()
 
     def write(self, lines: Sequence[str], untranslated: int, input_sha256: str) -> None:
-        """Write the lines of a window and flush, with the number of those that are empty because they could not be
-        translated.
-        """
+        """Write a window's lines and flush; `untranslated` of them are empty as they could not be translated."""
         data = _encoded([printable(line, "\t") for line in lines] if self._is_terminal else lines)
         self._stream.write(data)
         self._stream.flush()

@@ -21,9 +21,7 @@ class LineNotes:
         self._first_unseen = self._first_shortened = ""
 
     def add(self, start: int, lines: Sequence[bytes], translations: Sequence[str]) -> None:
-        """Count lines after the first `start`; a translation has tabs between hypotheses, and is empty if there is
-        none.
-        """
+        """Count lines after the first `start`; a translation has tabs between hypotheses, and is empty without any."""
         for number, (line, hypotheses) in enumerate(zip(lines, translations, strict=True), start=start + 1):
             if not hypotheses:
                 continue

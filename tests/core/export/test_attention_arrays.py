@@ -1,6 +1,4 @@
-"""Attention of other programs as explanations: valid arrays are kept to the bit, all else is refused with the
-reason.
-"""
+"""Other programs' attention as explanations: valid arrays are kept to the bit, all else is refused with the reason."""
 
 import random
 import zipfile

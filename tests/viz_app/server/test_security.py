@@ -1,6 +1,4 @@
-"""The origins that may connect to the server or frame it, and the scripts that its pages run, on a made-up
-application.
-"""
+"""Origins that may connect to the server or frame it, and the scripts its pages run, on a made-up application."""
 
 import re
 from collections.abc import Iterator

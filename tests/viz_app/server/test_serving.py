@@ -228,9 +228,7 @@ def test_imports_of_the_other_pages_are_made_in_advance(monkeypatch: pytest.Monk
 
 
 def test_connections_send_what_they_are_given_at_once() -> None:
-    """Of a listener that does not name TCP as its protocol, as Streamlit's does not, asyncio leaves the connections
-    as they are.
-    """
+    """asyncio leaves connections of a listener that does not name TCP as its protocol, as Streamlit's, as they are."""
     with socket.socket(socket.AF_INET) as listener, socket.socket() as browser:
         listener.bind(("127.0.0.1", 0))
         listener.listen()

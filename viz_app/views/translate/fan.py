@@ -78,9 +78,7 @@ _component = component_beside(__file__)
 
 
 def fan_payload(rows: Sequence[FanRow], target: Sequence[int], title: str) -> dict[str, Any]:
-    """Return the data of the fan, with the target that the pages explain marked, and the title of the numbers of rows,
-    see `Data` in fan.js.
-    """
+    """Return the fan's `Data` (in fan.js), with the explained target marked, and the title of the rows' numbers."""
     return {
         "rows": [
             {

@@ -41,9 +41,7 @@ def test_words_as_they_are_shown():
 
 
 def test_pieces_to_words_by_hand():
-    """Summed over `do` and `g`; averaged over the rows of `Hu` and `nd`, which are 1 and 2 if predicted, 2 and 3 if
-    fed.
-    """
+    """Summed over `do` and `g`; averaged over the rows of `Hu` and `nd`: 1 and 2 if predicted, 2 and 3 if fed."""
     assert torch.allclose(word_attention(cross(HEAD), "predicted"), torch.tensor([[[0.6, 0.2], [0.3, 0.45]]]))
     assert torch.allclose(word_attention(cross(HEAD), "fed"), torch.tensor([[[0.2, 0.7], [0.2, 0.1]]]))
 

@@ -90,9 +90,7 @@ def path_of(node: Node) -> str:
 def sending_pass(
     runs: PairRuns, requests: Sequence[Request], base: int = 0
 ) -> tuple[dict[str, torch.Tensor], list[float]]:
-    """Outputs of all modules, and the metric, in a pass in which the output of one sender alone changes: a row for each
-    request.
-    """
+    """Outputs of all modules, and the metric, when one sender's output alone changes: a row for each request."""
     own, computed = values_of(runs, base), dict[str, torch.Tensor]()
 
     def change(path: str, value: torch.Tensor) -> torch.Tensor | None:

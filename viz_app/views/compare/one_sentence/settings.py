@@ -72,9 +72,7 @@ def head_box(view: CompareView, layers: Layers, raw: Callable[[], Sequence[Atten
 
 
 def second_box(view: CompareView, layers: Layers, first: head_names.LayerHead) -> head_names.LayerHead:
-    """Select the head, or the layer, of the second side: by default that of the same number, or the last one if there
-    are fewer.
-    """
+    """Select the second side's head, or layer: by default that of the same number, or the last if there are fewer."""
     layer = min(first[0], max(layers))
     same = layer, min(first[1], layers[layer].num_heads - 1)
     labels = {SAME: tr("{head}, same number", head=view.weights.name(*same))}

@@ -11,7 +11,7 @@ from core.analysis.composition.edge_effects import EdgeFlow, edge_flow, exact_ef
 from core.analysis.composition.edges import INPUTS, Edge, Input, Node, NodePart, sender_side
 from core.analysis.composition.replacement import ReplacedBy, Replacement, record_replacement
 from core.analysis.composition.survey import Survey, num_steps, survey, survey_steps
-from core.analysis.interventions.minimal_pairs import first_proposal, minimal_pairs
+from core.analysis.interventions.minimal_pairs import first_proposal
 from core.analysis.interventions.pair_runs import Metric
 from core.analysis.recorded_call import Call
 from viz_app.controls.predicted_token import alternative_box, alternatives, metric_box, token_box
@@ -20,9 +20,9 @@ from viz_app.language import marked, tr, tr_values
 from viz_app.session import address, python_code
 from viz_app.session.chosen_heads import select_head
 from viz_app.session.jobs import SHORT, Job, JobSlot
-from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading
 from viz_app.session.state import Widget, session_object
+from viz_app.views.experiments.patching.second_sentence import proposals
 
 MEASURED = 200  # edges that are measured exactly
 AGAINST = address.PATHS_AGAINST
@@ -90,12 +90,6 @@ class SurveySlot(JobSlot[QuestionSurvey]):
     """The session's survey."""
 
 
-@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
-def proposal(model: Model, source: str) -> str:
-    """Return a proposal for the second sentence, "" if there is none."""
-    return first_proposal(minimal_pairs(model.translator, source))
-
-
 def question_boxes(about: Reading) -> tuple[EdgeQuestion, int]:
     """Select the token, the token to compare it with, the replacement of outputs, and how many edges are drawn."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -116,7 +110,7 @@ def question_boxes(about: Reading) -> tuple[EdgeQuestion, int]:
     second = None
     if by == "sentence":
         source = about.translation.source
-        SECOND.preset_for((about.model.digest, source), lambda: proposal(about.model, source))
+        SECOND.preset_for((about.model.digest, source), lambda: first_proposal(proposals(about.model, source)))
         second = SECOND.draw(st.text_input, tr("Second sentence, of equal length in tokens"), width="stretch").strip()
     against = None if chosen == BEST else about.model.translator.tokenizer.target.token_id(chosen)
     return EdgeQuestion(position, against, by, second, metric), count

@@ -175,9 +175,7 @@ def picture(
 
 
 def shares(reading: Reading) -> tuple[float, ...]:
-    """Return the share of each target word that comes from the source, or nothing if ALTI cannot be applied to the
-    model.
-    """
+    """Return each target word's share that comes from the source; nothing if ALTI cannot be applied to the model."""
     if reading.model.explanation is not None:
         return ()
     try:

@@ -35,9 +35,7 @@ class _Preview:
     theme: Theme
 
     def data(self, other: Reading) -> dict[str, Any]:
-        """Return the data of the grid and of the large drawings, as `head_overview.grid` and `head_detail.large`
-        draw them.
-        """
+        """Return the data of grid and large drawings, as by `head_overview.grid` and `head_detail.large`."""
         sort = "layer" if self.arrangement.sort == "pair" else self.arrangement.sort  # a new sentence has no selection
         arrangement = replace(self.arrangement, sort=sort, cards=self.judge(other), pair=None)
         heads = self.heads(other)

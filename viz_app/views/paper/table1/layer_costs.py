@@ -114,9 +114,7 @@ def measurement() -> LayerMeasurement | None:
 
 
 def write_address(shown: LayerMeasurement | None) -> None:
-    """Write the sizes n, d, k and r of the shown measurement to the address, such as `64.512.3.8`; None removes
-    them.
-    """
+    """Write a measurement's sizes n, d, k and r to the address, such as `64.512.3.8`; None removes them."""
     sizes = (shown.at.n, shown.at.d, shown.at.k, shown.at.r) if shown else ()
     MEASURED.take()
     MEASURED.put(SEPARATOR.join(map(str, sizes)))

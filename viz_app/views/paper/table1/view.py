@@ -158,9 +158,7 @@ def measurements(at: Sizes) -> CostTable:
 
 
 def requested_sizes() -> Sizes | None:
-    """Return the sizes of the measurement that the address names; None, with the reason on the page, if they are
-    invalid.
-    """
+    """Return the sizes of the address's measurement; None, with the reason on the page, if they are invalid."""
     try:
         return layer_costs.read_address()
     except ValueError as error:

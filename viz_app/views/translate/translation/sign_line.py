@@ -40,9 +40,7 @@ def sign_line(reading: readings.Reading) -> None:
 
 
 def look_for_left_out(reading: readings.Reading) -> None:
-    """Look for left-out source words, at the end of the page, as it takes some translations; draw the page again if
-    there are any.
-    """
+    """Look for left-out source words, last as it takes some translations; draw the page again if there are any."""
     thresholds = signs.thresholds(reading.model)
     if thresholds is None or thresholds["left_out"] is None:
         return

@@ -1,6 +1,4 @@
-"""Why A rather than B: the tokens of source and prefix that made a prediction, by several methods, and which to
-trust.
-"""
+"""Why A rather than B: the tokens of source and prefix behind a prediction, by several methods, and which to trust."""
 
 from dataclasses import replace
 from functools import partial

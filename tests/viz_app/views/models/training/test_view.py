@@ -1,6 +1,4 @@
-"""The page Training without a browser: the shipped checkpoint's run, any folder, and messages where there is
-nothing.
-"""
+"""The page Training without a browser: the shipped checkpoint's run, any folder, and messages if there is nothing."""
 
 import json
 import os

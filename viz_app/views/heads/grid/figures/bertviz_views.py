@@ -59,9 +59,7 @@ def bertviz_page(
 
 
 def page_height(maps: Sequence[AttentionMap], view: BertVizView) -> int:
-    """Return the height of the page in pixels, from BertViz's own sizes; for the model view at its full width of
-    970.
-    """
+    """Return the page's height in pixels, from BertViz's own sizes; the model view's at its full width of 970."""
     tokens = max(len(maps[0].query_tokens), len(maps[0].key_tokens))
     if view == "Head view":
         return 80 + round(22.5 * tokens)

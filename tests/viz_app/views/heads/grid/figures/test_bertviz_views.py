@@ -1,6 +1,4 @@
-"""BertViz's page as it leaves us: nothing from outside, nothing that a token can break, every weight to three
-decimals.
-"""
+"""BertViz's page as it leaves us: nothing from outside, nothing a token can break, every weight to three decimals."""
 
 import json
 import re
