@@ -13,8 +13,7 @@ change of a picture. Two ratios tell whether a page is quick, both of times of t
 Build one has a second line: its default training, from the click on Start to the first new picture and to its end, at
 most as long as ten times the page Heads.
 
-The server's processor time says the same where other programs share the machine: it is compared with that of the page
-Heads, too.
+The server's processor time, compared with that of the page Heads, too, says the same on a shared machine.
 """
 
 import os

@@ -179,8 +179,7 @@ def attention_path(kind: Kind, layer: int) -> str:
 def capture_attention(model: Transformer, replace: Replace | None = None) -> Iterator[dict[str, Tensor]]:
     """Record the attention weights of all layers in forward passes inside the block.
 
-    Outside the block the model is unchanged. Two threads must not capture on one model at the same time; `Translator`
-    prevents that with a lock.
+    Outside the block the model is unchanged. Only one thread may capture on a model at a time: `Translator` has a lock.
 
     Args:
         model: not compiled: hooks added after `torch.compile` are ignored.

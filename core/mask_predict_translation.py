@@ -14,8 +14,7 @@ def mask_predict_states(
 ) -> Iterator[tuple[MaskPredictState, ...]]:
     """The mask-predict of `Translator.translate`: a state per iteration and length candidate.
 
-    By the model's modules unless `packed`, see `SharedModel.masked_logits`. Other threads may use the model between two
-    iterations.
+    By the model's modules unless `packed`, see `SharedModel.masked_logits`. Others may use it between iterations.
 
     Raises:
         ValueError: as `Translator.translate`, or the model is autoregressive.

@@ -10,8 +10,7 @@ from core.translator import Translator
 def translate_with_draft(
     translator: Translator, text: str, draft: Translator, draft_tokens: int = 4, constraints: Constraints = FREE
 ) -> Translation:
-    """Translate as `Translator.translate` with a beam of one, by speculative decoding, with a small model that drafts
-    tokens.
+    """Translate as `Translator.translate` with a beam of one, by speculative decoding: a small model drafts tokens.
 
     The translation is the same; where two tokens tie to rounding, matrix products of one and of several rows may decide
     otherwise (`core.inference.cpu_products`).

@@ -239,8 +239,7 @@ class Translator:
     ) -> Iterator[BeamState]:
         """The search of `translate`, as one state per position.
 
-        By the model's modules unless `packed`, see `SharedModel.next_logits`. Other threads may use the model between
-        two positions.
+        By the model's modules unless `packed`, see `SharedModel.next_logits`. Others may use it between positions.
         """
         self.codec.require_autoregressive("a search for one token after the other")
         options = self.setup.options(beam_size, length_penalty, num_hypotheses, constraints)
@@ -409,8 +408,7 @@ class Translator:
         return [self.codec.scored_text(scored[index]) for index in range(len(pairs))]
 
     def explain(self, source: str, target: Target, num_alternatives: int = 5) -> Explanation:
-        """Log-probabilities, alternatives and all heads' attention for a translation, from one pass of the model's
-        modules.
+        """Log-probabilities, alternatives and all heads' attention for a translation, from one pass of the modules.
 
         The pass is teacher-forced, with attention captured (`SharedModel.decoder_pass`).
 

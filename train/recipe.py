@@ -16,8 +16,7 @@ OFF_OR_MORE, WHOLE_OFF_OR_MORE = (NumberRange(kind, note="0 turns it off") for k
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """Settings of a training run, annotated with their help texts and ranges; the defaults are those of the paper's
-    base model.
+    """Settings of a training run, with their help texts and ranges; the defaults are the paper's base model's.
 
     Raises:
         ValueError: a value is out of range.

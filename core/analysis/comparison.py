@@ -49,8 +49,7 @@ def difference(first: AttentionMap, second: AttentionMap) -> Difference:
         The difference on `common_axes`.
 
     Raises:
-        ValueError: the maps are of different kinds, or less than half of the rows or keys of the shorter one are
-            common.
+        ValueError: the maps are of different kinds, or they share less than half of the shorter one's rows or keys.
     """
     if first.kind != second.kind:
         raise ValueError(f"{first.kind} and {second.kind} are different kinds of attention: compare maps of one kind")

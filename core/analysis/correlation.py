@@ -36,8 +36,7 @@ def map_correlation(first: AttentionMap, second: AttentionMap) -> tuple[float, .
     """`spearman` between two maps of the same layer, head by head.
 
     Only pairs of tokens visible in both maps count: masked weights, such as those above the diagonal of decoder
-    self-attention, are 0 in both and would inflate the correlation. A map of one head is compared with every head of
-    the other.
+    self-attention, are 0 in both and would inflate the correlation. A map of one head is compared with each head.
 
     Raises:
         ValueError: the maps differ in kind or tokens, or in their number of heads with neither number 1.

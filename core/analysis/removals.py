@@ -37,9 +37,7 @@ class Removals:
 
     @property
     def decisive(self) -> int | None:
-        """Index of the part without which least is left; None if that is not less than `DECIDES` of the whole, and no
-        other token is more probable.
-        """
+        """Index of the part without which least is left; None unless below `DECIDES` or another token then leads."""
         least = min(self.after)
         return self.after.index(least) if self.instead or least < DECIDES * self.before else None
 
@@ -76,8 +74,7 @@ def probability_of(token: str) -> Phrase:
 
 
 def token_instead(translator: Translator, logits: Tensor, predicted: int) -> str:
-    """The most probable token without a part, if it is another one, and the predicted token is the most probable with
-    it; else "".
+    """The most probable token without a part, if it replaces the predicted token as the most probable; else "".
 
     Args:
         logits: [2, V] without the part, and with it.

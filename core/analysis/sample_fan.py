@@ -52,8 +52,7 @@ def sample_fan(
     """Search for translations of a text, and draw others at random.
 
     Args:
-        text, beam_size, length_penalty, num_hypotheses, constraints: as for `Translator.translate`; the constraints
-            apply to both.
+        text, beam_size, length_penalty, num_hypotheses, constraints: as for `translate`, for both.
 
     Raises:
         ValueError: as `Translator.translate` and `Translator.sample`.

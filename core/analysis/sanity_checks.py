@@ -62,8 +62,7 @@ def check_explanation(
             with a replay if omitted.
 
     Returns:
-        The checks of `check_maps`, then: tokens match axes, replay equals page, fused attention equals explicit
-        attention, and dropout is off.
+        Those of `check_maps`, then: tokens match axes, replay equals page, fused equals explicit attention, no dropout.
     """
     return [
         *check_maps(explanation, translator.model.config.neighbourhood),

@@ -45,13 +45,11 @@ def estimated_flops(hours: float, devices: int = PAPER_DEVICES, sustained: float
 def counted_flops(config: TransformerConfig, source: int, target: int, length: float = 0.0) -> float:
     """Count the FLOPs of the matrix products of training steps: forward, and backward for inputs and parameters.
 
-    A multiplication and its addition are two. Embeddings, norms, softmax and the optimizer, which are no products, are
-    left out.
+    A multiplication and its addition are two. Embeddings, norms, softmax and optimizer are no products, so left out.
 
     Args:
         source, target: tokens of all sources, and of all targets, padding included.
-        length: tokens of one sentence, for the products of queries with keys and of weights with values; 0 leaves them
-            out.
+        length: tokens of one sentence, for products of queries with keys, weights with values; 0 for neither.
     """
     encoder, decoder, d_model = config.encoder_heads, config.decoder_heads, config.d_model
     of_source = config.num_encoder_layers * (

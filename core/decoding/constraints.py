@@ -188,8 +188,7 @@ def _fewest(fitting: Sequence[tuple[int, float]]) -> float:
 
 
 def forbidden_token(text: str, tokenizer: Tokenizer) -> Forbidden:
-    """Read a token to forbid, a word or the name of a piece: `unter` at every position, `3:unter` as the third token
-    only.
+    """Read a token to forbid, a word or a piece's name: `unter` at every position, `3:unter` as the third only.
 
     Raises:
         ValueError: the text is not a single token.

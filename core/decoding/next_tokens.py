@@ -94,8 +94,7 @@ def top_k(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """`values.topk(count)`, largest values and their columns of each row of [..., V], five times as fast for many
     values.
 
-    The `count` largest values are in the `count` blocks of columns with the largest maxima, or after the last whole
-    block.
+    The largest are in the `count` blocks of columns with the largest maxima, or after the last whole block.
     """
     num_blocks = values.size(-1) // BLOCK
     if num_blocks <= count or values.numel() < MANY_VALUES:

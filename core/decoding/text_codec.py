@@ -232,8 +232,7 @@ class TextCodec:
     def num_forced(self, token_ids: Sequence[int], source: str) -> int:
         """Number of tokens, 0 or 1, that the model or the text forces at the start of a target.
 
-        A forced token is no prediction: its log-probability is 0 whatever the logits are, and no mean over predicted
-        tokens counts it.
+        A forced token is no prediction: its log-probability is 0 whatever the logits are, and no mean counts it.
         """
         first = self.begun([], source)
         return len(first) if list(token_ids[: len(first)]) == first else 0

@@ -43,8 +43,7 @@ Span = tuple[str, str]
 def attention_data(
     attention: AttentionMap, heads: Sequence[tuple[int, Mapping[str, str]]], translate: Callable[[str], str] = str
 ) -> dict[str, Any]:
-    """Return the words and the heads of a drawing, see `AxisData` and `HeadData`; heads are counted from 0, each with
-    its names, colour and dashes.
+    """Return a drawing's words and heads, see `AxisData` and `HeadData`; heads, from 0, have names, colour and dashes.
 
     Raises:
         ValueError: The layer has no such head.

@@ -87,8 +87,7 @@ def model_facts(config: TransformerConfig) -> dict[str, Any]:
 def encoded_map(attention: AttentionMap, heads: int | None = None) -> list[str]:
     """Encode the weights of the first heads of a layer, by default of all, by `encoded_weights`.
 
-    They are [rows, columns]. Sides of more than `MAX_CELL` positions are reduced to it, each place with the largest
-    weight that falls into it.
+    They are [rows, columns]. Sides are reduced to `MAX_CELL` places, each with the largest weight that falls into it.
     """
     weights = reduced(reduced(shown_weights(attention)[:heads].numpy(), 1), 2)
     return [encoded_weights(head) for head in torch.from_numpy(weights)]

@@ -12,8 +12,7 @@ VIEWS: tuple[View, ...] = get_args(View)
 
 
 def kinds_data(explanation: Explanation) -> list[dict[str, Any]]:
-    """Return the tokens of each kind of attention, and the encoded weights by layer and head; see `KindData` in
-    head_explorer.js.
+    """Return the tokens of each kind, and its encoded weights by layer and head; see `KindData` in head_explorer.js.
 
     Raises:
         ValueError: the explanation has no attention maps.

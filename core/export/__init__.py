@@ -1,7 +1,6 @@
 """Export of explanations: NPZ and JSON for programs, one HTML file for people.
 
-`load_explanation("out.npz")` reads a file of `save_explanation("out.npz", record)`; its contents are described in
-`core.export.record`.
+`load_explanation("out.npz")` reads a file of `save_explanation("out.npz", record)`; `core.export.record` describes it.
 """
 
 from core.export.files import SUFFIXES, as_bytes, load_explanation, save_explanation

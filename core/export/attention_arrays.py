@@ -94,8 +94,7 @@ def explanation_of_arrays(arrays: Arrays) -> Explanation:
     Weights in float32 are not copied. Its `log_probs` and `alternatives` are empty if the arrays have no `log_probs`.
 
     Raises:
-        ArrayError: an array is missing, unknown, of another type or shape than the tokens call for, not finite, or
-            not attention.
+        ArrayError: an array is missing, unknown, of the wrong type or shape, not finite, or not attention.
     """
     known = (*TOKENS, *KINDS, LOG_PROBS, SPELLING)
     if unknown := sorted(arrays.keys() - {*known}):

@@ -37,8 +37,7 @@ GPT2_SPACE = "\u0120"
 def spelling_of(tokens: Sequence[str]) -> Spelling | None:
     """Return the spelling of a sentence's tokens; None if nothing in them shows it.
 
-    Letters that spell bytes are also letters of languages, such as the Maltese `Ġ`: tokens spell bytes if all of them
-    together spell text.
+    Letters that spell bytes are also of languages, such as the Maltese `Ġ`: tokens spell bytes if all spell text.
     """
     tokens = [token for token in tokens if not _is_edge(token)]
     if any(SPACE_MARK in token for token in tokens):

@@ -84,8 +84,7 @@ def most_unpacked(packed: int, texts: int = 0) -> int:
 
 
 def check_unpacked(packed: int, unpacked: int, texts: int = 0) -> None:
-    """Check the declared unpacked size of an archive, before anything is unpacked; all numbers are bytes, as in
-    `most_unpacked`.
+    """Check an archive's declared unpacked size before unpacking anything; numbers are bytes, as in `most_unpacked`.
 
     Raises:
         ValueError: it is more than the size of the archive admits.

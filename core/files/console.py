@@ -158,8 +158,7 @@ def run_program(
 def run_command(name: str, run: Callable[[], int | None], errors: tuple[type[Exception], ...] = ()) -> int:
     """Run a command, and return its exit status: that of `run` or 0, and 1 after an error.
 
-    The message of the error, one of `ERRORS` or of `errors`, is one line on standard error that begins with the
-    command's name.
+    The error's message, of `ERRORS` or `errors`, is a line on standard error that begins with the command's name.
     """
     try:
         status = run()

@@ -2,8 +2,7 @@
 
 Files: config.json with model_type "bart", "mbart" or "pegasus", model.safetensors or pytorch_model.bin, the tokenizer's
 files (see `core.formats.bart_tokenizers`), generation_config.json. The references are `BartForConditionalGeneration`,
-`MBartForConditionalGeneration` and `PegasusForConditionalGeneration` of transformers (Lewis et al. 2020, Liu et al.
-2020, Zhang et al. 2020).
+`MBartForConditionalGeneration` and `PegasusForConditionalGeneration` of transformers (Lewis, Liu, Zhang et al. 2020).
 
 Positions of BART and mBART are learned, in a table a side, whose first two rows are never used. So each side has an
 embedding of its own here, although its matrix is the same.

@@ -45,8 +45,7 @@ FLOATS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 class Checkpoint:
     """A loaded checkpoint, with the model in evaluation mode.
 
-    It is in float32, except for the matrices of a large model (`as_parameter`), whose layers compute in float32 all the
-    same.
+    It is in float32, but for a large model's matrices (`as_parameter`), whose layers compute in float32, too.
     """
 
     model: Transformer

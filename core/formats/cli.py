@@ -112,8 +112,7 @@ def read_checkpoint(
 
 
 def hub_model(sources: Sequence[Path], revision: str = MAIN, download: bool = False) -> HubModel | None:
-    """The model that the only source names as `OWNER/NAME`, from the cache on this machine or downloaded; None for
-    files.
+    """The model that the only source names as `OWNER/NAME`, from this machine's cache or downloaded; None for files.
 
     Raises:
         CheckpointError, MissingPackageError, ValueError: see `cached` and `download` of `core.formats.hub`.

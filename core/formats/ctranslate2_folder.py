@@ -72,8 +72,7 @@ def _check_architecture(config: TransformerConfig) -> None:
 def save_ctranslate2(
     model: Transformer, source_pieces: Sequence[str], target_pieces: Sequence[str], folder: Path
 ) -> None:
-    """Write the files of `ctranslate2.Translator` into a folder, in float32, with the names of all tokens, `<unk>`
-    among them.
+    """Write the files of `ctranslate2.Translator` into a folder, in float32, with all tokens' names, `<unk>` too.
 
     Raises:
         ValueError: the format does not support the architecture.

@@ -197,8 +197,7 @@ def _config(options: Settings, weights: Weights, tokenizer: DictionaryTokenizer)
 def _new_names(weights: Weights) -> dict[str, Tensor]:
     """Parameters under the names of newer versions of fairseq.
 
-    Older ones have one matrix of queries, keys and values, number the norms of a layer, and have no name of their own
-    for the output projection.
+    Older ones have one matrix of queries, keys and values, number a layer's norms, and name no output projection.
     """
     tensors: dict[str, Tensor] = {}
 
@@ -251,9 +250,7 @@ def _tokenizer(files: SourceFiles, options: Settings, weights: Weights) -> Dicti
 
 
 def _pieces(files: SourceFiles, name: str, shape: Sequence[int]) -> list[str]:
-    """Pieces of a dictionary: four special ones, then one a line with its number of occurrences, as many as rows of a
-    matrix.
-    """
+    """Pieces of a dictionary: four special ones, then one a line with its count, as many as rows of a matrix."""
     if name not in files.names:
         dictionaries = ", ".join(sorted(filter(DICTIONARY.fullmatch, files.names))[:4])
         raise CheckpointError(f"{files.label} has no {name:.60}: its dictionaries are {dictionaries or 'missing'}")

@@ -171,8 +171,7 @@ def excluded_bias(bias: Tensor, search: Settings) -> Tensor:
 
 
 def check_positions(weights: Weights, config: TransformerConfig, kind: str, names: Sequence[str] = POSITIONS) -> None:
-    """Compare stored tables of positions, [positions, D] with any dimensions of size 1, of a kind of models with the
-    formula.
+    """Compare stored tables of positions, [positions, D] with any axes of size 1, of a kind of models with the formula.
 
     Rows before `position_offset` are not compared: no token has these positions, and the row of padding is zero.
 

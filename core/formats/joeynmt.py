@@ -277,8 +277,7 @@ def yaml_object(data: bytes) -> dict[str, Any]:
     """Parse a mapping with texts as keys.
 
     Raises:
-        ValueError: it is not UTF-8, not YAML, too long, nested too deeply or no mapping, or has references or a key
-            twice.
+        ValueError: it is not UTF-8, not YAML, too long or deep, no mapping, or has references or a key twice.
     """
     if len(data) > MAX_YAML_BYTES:
         raise ValueError(f"it has {len(data)} bytes, at most {MAX_YAML_BYTES} are read")

@@ -3,8 +3,7 @@
 Files: config.json with model_type "m2m_100", model.safetensors or pytorch_model.bin, sentencepiece.bpe.model,
 generation_config.json, tokenizer_config.json, special_tokens_map.json; M2M100 also has a vocab.json, and transformers 5
 saves NLLB's pieces and merges in tokenizer.json alone. The references are `M2M100ForConditionalGeneration`,
-`M2M100Tokenizer` and `NllbTokenizer` of transformers, and tokenization_small100.py of SMaLL-100 (Mohammadshahi et al.
-2022).
+`M2M100Tokenizer` and `NllbTokenizer` of transformers, and tokenization_small100.py (Mohammadshahi et al. 2022).
 """
 
 from collections.abc import Mapping

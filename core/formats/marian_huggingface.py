@@ -1,8 +1,7 @@
 """OPUS-MT and other Marian models in Hugging Face's layout.
 
 Files: config.json with model_type "marian", model.safetensors or pytorch_model.bin, the tokenizer's files (see
-`core.text.marian_tokenizer`), generation_config.json. The reference for every number is `MarianMTModel` of
-transformers.
+`core.text.marian_tokenizer`), generation_config.json. The reference is `MarianMTModel` of transformers.
 """
 
 from collections.abc import Mapping

@@ -69,8 +69,7 @@ WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 @contextmanager
 def new_folder(path: Path) -> Generator[Path]:
-    """Write a new or empty folder atomically: under a temporary name beside it, then renamed, or removed after an
-    error.
+    """Write a new or empty folder atomically: by a temporary name beside it, then renamed, or removed after an error.
 
     Raises:
         ValueError: there is something else at the path.

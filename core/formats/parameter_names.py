@@ -63,8 +63,7 @@ def read_parameters(
 ) -> dict[str, Tensor]:
     """Parameters of a model by name, see `as_parameter`, from the name in the file of each.
 
-    The file also has `copies` that are equal to another matrix, of [pieces of the target, D], and may have names that
-    are ignored.
+    The file also has `copies`, equal to another matrix, of [pieces of the target, D], and maybe `ignored` names.
 
     Raises:
         CheckpointError: names or shapes differ.

@@ -71,8 +71,7 @@ _LEAF = _Value(1)  # any number or short text
 
 
 def check_pickle(file: BytesIO, inert: Collection[str] = (), steps: int = 0) -> int:
-    """Read one pickle without building its objects, to its end; return the steps, with those that others of the file
-    take.
+    """Read one pickle to its end without building objects; return the steps, with those of others of the file.
 
     Raises:
         ForeignCallError: it calls for something besides tensors, containers and what is `inert`.

@@ -37,8 +37,7 @@ def model_names(source: Path) -> list[str]:
 def _models(weights: dict[str, bool]) -> list[str]:
     """Return the models among files with weights, by whether each is a checkpoint of Headlight.
 
-    What lies in folders below a model of another project belongs to it; beside checkpoints of Headlight, other files in
-    the root are no model.
+    Folders below another project's model belong to it; beside Headlight's checkpoints, root files are no model.
     """
     own = {name for name, is_own in weights.items() if is_own}
     others = [PurePosixPath(name) for name in weights.keys() - own]

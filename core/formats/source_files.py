@@ -110,8 +110,7 @@ class SourceFiles:
 
 @contextmanager
 def open_source(paths: Sequence[str | Path], model: str = "") -> Generator[SourceFiles]:
-    """Open a folder, a zip archive, one of the models in it (see `several_models.model_names`), or files given one by
-    one.
+    """Open a folder, a zip archive, a model in it (see `several_models.model_names`), or files given one by one.
 
     An archive, also one that is alone in its folder, is unpacked into a temporary folder, which is removed at the end.
 

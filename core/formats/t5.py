@@ -5,8 +5,7 @@ tokenizer.json except of ByT5, generation_config.json, tokenizer_config.json. Th
 `T5ForConditionalGeneration` and `UMT5ForConditionalGeneration` of transformers.
 
 T5 does not divide scores by sqrt(d_k), so the matrix of the queries is multiplied by it here. T5 multiplies the
-decoder's last state by d_model^-0.5; here the gain of the norm before it is multiplied instead. Neither changes the
-outputs.
+decoder's last state by d_model^-0.5; here the gain of the norm before it is multiplied instead. Outputs stay equal.
 """
 
 import math
@@ -122,8 +121,7 @@ def _config(settings: Settings, search: Settings, tied: str) -> TransformerConfi
 def _scales_output(settings: Settings) -> bool:
     """Whether the decoder's last state is multiplied by d_model^-0.5.
 
-    `tie_word_embeddings` decides, whether or not the matrices are tied; from version 5 of transformers,
-    `scale_decoder_outputs` does.
+    `tie_word_embeddings` decides, tied or not; from version 5 of transformers on, `scale_decoder_outputs` does.
     """
     if settings.text("model_type") == "mt5":
         return False

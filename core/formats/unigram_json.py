@@ -70,8 +70,7 @@ def unigram_pieces(files: SourceFiles) -> list[str]:
 def sentencepiece_model(
     pieces: Iterable[tuple[str, float, int]], kind: int, unknown: int, charsmap: bytes, byte_fallback: bool = False
 ) -> bytes:
-    """A SentencePiece model of texts with scores and types such as `NORMAL`, by their ids, and a charsmap of
-    `characters_of`.
+    """A SentencePiece model of texts with scores and types such as `NORMAL`, by id, and a charsmap of `characters_of`.
 
     Raises:
         CheckpointError: a piece has a lone surrogate.

@@ -22,8 +22,7 @@ class PictureError(ValueError):
 def decode_png(data: bytes) -> Pixels:
     """Decode an untrusted PNG file to grey values: [height, width], 0 is black.
 
-    Sizes are checked before the pixels are decoded. Transparent parts become white; of an animation, the first frame is
-    read.
+    Sizes are checked before pixels are decoded. Transparent parts become white; an animation is its first frame.
 
     Raises:
         PictureError: the file is not a PNG, is damaged, or is too large.

@@ -200,8 +200,7 @@ def has_direct_half() -> bool:
     """Whether FBGEMM's half-precision product can be called without PyTorch's wrapper.
 
     The result is the same to the bit and 8 microseconds faster, most of the time of a small product, but
-    single-threaded. PyTorch deprecates the operator, so it is tested by a call. Its warnings, once per process, are
-    suppressed.
+    single-threaded. PyTorch deprecates the operator, so it is tested by a call. Its warnings are suppressed.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

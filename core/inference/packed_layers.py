@@ -15,8 +15,7 @@ MOST_FEW_ROWS = 16  # up to here, the measurement of few rows applies
 class LazyProduct(nn.Module):
     """A product that is packed at its first use.
 
-    Where steps and encoder are compiled, a search uses none of PyTorch's products, and a second copy of the weights
-    would waste memory and time.
+    With compiled steps and encoder, a search uses no product of PyTorch: a copy of the weights would be waste.
 
     Attributes:
         product: None before.

@@ -1,7 +1,6 @@
 """A model that threads share, one running it at a time.
 
-Searches may use the model packed for this CPU. Attention and log-probabilities that are shown are computed by the
-modules of `core.model`.
+Searches may use the model packed for this CPU. What is shown is computed by the modules of `core.model`.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -138,8 +137,7 @@ class SharedModel:
 
     @torch.inference_mode()
     def decoder_pass(self, source: Source, fed: Sequence[int], predicted: Sequence[int], num_best: int) -> DecoderPass:
-        """Attention, log-probabilities and the most probable tokens for one target, from one pass of the model's
-        modules.
+        """Attention, log-probabilities and most probable tokens of one target, from one pass of the modules.
 
         The pass is teacher-forced, with attention captured.
 
@@ -167,8 +165,7 @@ class SharedModel:
     def next_logits(self, sources: Sequence[Source], packed: bool = True) -> NextLogits:
         """Encode sources and return a scorer of next tokens.
 
-        The scorer serves one search over their translations. It caches keys and values, and holds the model's lock for
-        one position at a time.
+        It serves one search over their translations, caches keys and values, and locks the model a position at a time.
 
         Args:
             sources: token ids of each sentence, `</s>` included, or patches of each image.

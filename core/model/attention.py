@@ -40,8 +40,7 @@ class MultiHeadAttention(nn.Module):
             memory: [B, K, D] input of keys and values: `x` itself in self-attention.
             mask: boolean, broadcasts to [B, H, Q, K]; True may be attended to, and every row has a True. Or numbers
                 that are added to the scores, minus infinity for False (`RelativePositions`). Or neighbourhoods (4).
-            remember: a cache: takes a function that computes the keys and values of `memory`, returns those to attend
-                to.
+            remember: a cache: takes a function that computes keys and values of `memory`, returns those to use.
 
         Returns:
             [B, Q, D]

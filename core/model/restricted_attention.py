@@ -52,8 +52,7 @@ def restricted_attention(
 ) -> Tensor:
     """Scaled dot-product attention within neighbourhoods, in blocks of r queries.
 
-    The keys of r consecutive queries span 2r - 1 positions, so there are n (2r - 1) scores, about half of which are
-    masked.
+    The keys of r consecutive queries span 2r - 1 positions: n (2r - 1) scores, about half of them masked.
 
     Args:
         queries: [B, H, n, d_k], already divided by sqrt(d_k)

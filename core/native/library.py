@@ -161,8 +161,7 @@ def panelled(weight: Tensor, width: int, dtype: torch.dtype) -> tuple[Tensor, Te
 
     Args:
         weight: [outputs, inputs] in float32.
-        dtype: float32, float16 (exact for weights that half precision holds), bfloat16, or int8, with one scale an
-            output.
+        dtype: float32, float16 (exact for weights that half precision holds), bfloat16, or int8, scaled by output.
 
     Returns:
         [outputs / width, inputs, width], filled up with zeros, and None. For bfloat16 [outputs / width, inputs / 2,

@@ -143,8 +143,7 @@ def _continues(tokens: Sequence[str], position: int) -> bool:
 def grapheme_groups(tokens: Sequence[str]) -> Iterator[range]:
     """`character_groups`, joined to grapheme clusters.
 
-    Combining characters, joiners with the character they join, and the second half of a flag belong to the character
-    before.
+    Combining characters, joiners with what they join, and a flag's second half belong to the character before.
     """
     start, previous, half_flag = 0, "", False
     for group in character_groups(tokens):

@@ -1,7 +1,6 @@
 """Tokenizer with a dictionary per side, for models of fairseq and others.
 
-A text is split into pieces by byte-pair encoding, by a SentencePiece model, or simply into words or characters, and the
-dictionary numbers the pieces.
+A text is split by byte-pair encoding or a SentencePiece model, or into words or characters, which a dictionary numbers.
 """
 
 import re
@@ -123,8 +122,7 @@ class DictionaryTokenizer:
         return self._start + code + self._numbers(piece for piece, _ in pieces)
 
     def spans(self, text: str) -> list[Span | None]:
-        """Characters of the text that each token comes from, None for a language code and a prefix, even if the text
-        has them.
+        """Characters that each token comes from, None for a language code and a prefix, even if the text has them.
 
         Raises:
             ValueError: as `encode`.

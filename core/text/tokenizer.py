@@ -78,8 +78,7 @@ class SentencePieceTokenizer:
     """Tokenizer with a joint SentencePiece model.
 
     Models of `train` cover every text, with bytes for rare characters, and decode it unchanged, including white space
-    and control characters. The only exception is U+2581, which is decoded as a space, as SentencePiece represents
-    spaces by it.
+    and control characters. Only U+2581 is decoded as a space, as SentencePiece represents spaces by it.
 
     Raises:
         ValueError: the bytes are not a SentencePiece model.

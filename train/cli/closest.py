@@ -30,8 +30,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _closest(options: argparse.Namespace) -> None:
-    """Write the hypothesis of each line that has the highest BLEU with the reference, an empty line where there is
-    none.
+    """Write each line's hypothesis with the highest BLEU with the reference, an empty line where there is none.
 
     Hypotheses of a sentence are best first. Ties go to the lower rank, then to the first file.
     """

@@ -49,8 +49,7 @@ class _Array:
 
 
 class ShardWriter:
-    """Context manager that appends pairs to shards, of text or patches of an image, and writes their checksums at the
-    end.
+    """Context manager that appends pairs, of text or an image's patches, to shards, and writes checksums at the end.
 
     It resumes the shards of an earlier writer from its `counts` of pairs, source tokens and target tokens.
     """

@@ -82,11 +82,9 @@ class RunRecord:
     def start(
         self, settings: RunSettings, hardware: str, step: int, measured: dict[str, float] | None = None
     ) -> dict[str, Any]:
-        """Record the settings of a new run, or check those of an existing one, and return the facts for its
-        checkpoints.
+        """Record a new run's settings, or check those of an existing one, and return the facts for its checkpoints.
 
-        The step to resume from is recorded with the commit if that has changed, as are the times that chose the
-        precision.
+        The step to resume from is recorded with a changed commit, as are the times that chose the precision.
 
         Raises:
             ValueError: the folder holds a run with another preset, configuration, recipe or data.

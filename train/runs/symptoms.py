@@ -23,8 +23,7 @@ ADVICE = (
 
 
 class FrequencyWatch:
-    """Watches whether training leaves the loss of word frequencies behind, which takes longer with a slow rise of the
-    rate.
+    """Watches whether training leaves the loss of word frequencies behind, later if the rate rises slowly.
 
     A model with too high a rate never does: it predicts each token as often as it occurs, whatever the source.
     """
@@ -69,8 +68,7 @@ def token_entropy(shards: TokenShards) -> float:
 def dropout_warning(loss_of: TranslationLoss | MaskedLoss, shards: TokenShards, max_length: int) -> str | None:
     """Return a warning if a model predicts its training text worse without dropout than with it.
 
-    Docs: `docs/training.md`, "When a run goes wrong". The model with its loss without smoothing is left in evaluation
-    mode.
+    Docs: `docs/training.md`, "When a run goes wrong". The model is left in evaluation mode, its loss without smoothing.
     """
     usable = np.flatnonzero(shards.lengths().max(axis=1) <= max_length)[:SAMPLE_PAIRS]
     batch = shards.batch(usable).to(loss_of.model.device)

@@ -44,8 +44,7 @@ def show_table(
     hide_index: bool = True,
     **options: Any,
 ) -> None:
-    """Draw a table as `st.dataframe` does, with translated titles and phrases, and a dash, not `None`, in cells without
-    a value.
+    """Draw a table as `st.dataframe`, with translated titles and phrases, and a dash, not `None`, in empty cells.
 
     Args:
         columns: the configuration of the columns that are shown, in order; None for all.

@@ -4,8 +4,7 @@ English texts stand in the code, as arguments of `tr`, `tr_count` and `marked`, 
 language has a gettext catalogue, `catalogues/CODE/LC_MESSAGES/headlight.po`, from the English texts to its own.
 `python -m viz_app.language` brings the catalogues up to date and lists the texts that they lack, which show in English.
 
-Not translated: messages of `core` about faulty files and input, columns of exported tables, scripts, and pages that
-`core` exports.
+Not translated: `core`'s messages on faulty files and input, columns of exported tables, scripts, and `core`'s pages.
 
 Numbers for reading are written as the language does: 8,000 is 8.000 in German, 13.1 million 1310 万 in Chinese. Files,
 addresses, scripts and keys have the numbers of Python.
@@ -168,8 +167,7 @@ def marked(text: Text) -> Text:
 def unwrapped(text: str) -> str:
     """Return a text without the line breaks and the indentation of its literal.
 
-    They are those of a block in triple quotes, which begins with a line break. Each paragraph, and each point of a
-    list, becomes one line.
+    They are those of a block in triple quotes, after a line break. Each paragraph, and each point, becomes one line.
     """
     return _unwrapped_block(text) if text.startswith("\n") else text
 

@@ -18,8 +18,7 @@ _previews, _pdfs = ThreadPoolExecutor(1, "preview"), ThreadPoolExecutor(1, "pdf"
 async def preview(request: Request) -> Response:
     """Answer with the data of drawings by their keys, see `session/previews.py`.
 
-    The request is JSON with a `ticket`, see `Previews`, and a `text`. Without drawings the status is 204; it is 413 if
-    the request is too large.
+    The request is JSON with a `ticket`, see `Previews`, and a `text`. Status 204: no drawings; 413: it is too large.
     """
     data = await _answer(request, MOST_OF_PREVIEW, _previews, drawings)
     return Response(status_code=413) if data is None else Response(data, 200 if data else 204, None, "application/json")

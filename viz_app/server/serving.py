@@ -107,8 +107,7 @@ def disable_nagle() -> None:
 
 
 def prepare(pause: float = PAUSE) -> None:
-    """Load the first model and, after a pause in which the first page is sent to who came at once, import all other
-    pages.
+    """Load the first model and, after a pause in which the first visitor gets a page, import all other pages.
 
     All objects that exist once the model is loaded, mostly code, are frozen: a search for garbage, in which no page
     runs, would traverse them each time, for a tenth of a second. What visitors have made by then is never garbage.

@@ -28,8 +28,7 @@ UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/([^/]+)")  # session and file
 class BoundedUploads(MemoryUploadedFileManager):
     """Files requested by pages, limited in their total size.
 
-    A page requests files by its uploader, which gets an id for each file that the visitor selects; each id takes one
-    file.
+    A page requests files by its uploader, which gets an id for each selected file; each id takes one file.
     """
 
     def __init__(self, upload_endpoint: str) -> None:

@@ -57,8 +57,7 @@ def _presets() -> dict[str, Preset]:
 def preset_heads(about: Reading, widget: Field[T], default: Callable[[], T]) -> None:
     """Preset a widget that selects heads, before it is drawn.
 
-    The default is set on first use, with another model, and with another source unless heads were selected meanwhile.
-    Heads in the address come first.
+    They are set at first, with another model, or another source unless heads were selected; the address wins.
     """
     presets, digest, source = _presets(), about.model.digest, about.translation.source
     known = presets.get(widget.key)

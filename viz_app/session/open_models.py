@@ -20,8 +20,7 @@ class MissingFile(NamedTuple):
 class OpenModels:
     """The models of a session besides the one that the app starts with.
 
-    They are the only lasting references to a model that the visitor has opened: when the last session closes it, its
-    memory is free.
+    Only they keep a model that the visitor has opened: when the last session closes it, its memory is free.
     """
 
     opened: dict[str, Model] = field(default_factory=dict[str, Model])  # by digest, in the order of opening

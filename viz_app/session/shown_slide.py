@@ -1,7 +1,6 @@
 """The slide that is open: a picture of the page, by its file name.
 
-It is in the address, as in `slide=cross-layer1-head0`: a link, a reload and the browser's back button open and close
-slides.
+It is in the address, as `slide=cross-layer1-head0`: a link, a reload and the back button open and close slides.
 """
 
 from dataclasses import dataclass, field

@@ -84,8 +84,7 @@ def forget_model(digest: str) -> None:
 def keep_selected() -> None:
     """Keep the options that all widgets have selected though their names change.
 
-    Call it in a callback. The browser knows options by their names, and would send the old names, which are no longer
-    options.
+    Call it in a callback: the browser knows options by their names, and would send old ones, which are none now.
     """
     for key, value in list(st.session_state.items()):
         texts: list[Any] = list(value) if isinstance(value, list | tuple) else [value]

@@ -43,8 +43,7 @@ def highlighted(names: Sequence[str], links: Links) -> dict[Axis, list[int]]:
 def attending_first(one: str, other: str) -> tuple[str, str]:
     """Order the names of two words, as selected, as `word_pair` does: the one that attends, then the other.
 
-    The order of selection decides in the source; a word of the translation attends to the source and to words before
-    it.
+    The order of selection decides in the source; a target word attends to the source and the words before it.
     """
     (side, start), (other_side, other_start) = one.split(), other.split()
     if side == other_side == "source":

@@ -13,8 +13,7 @@ from core.analysis.attribution.rollout import RolledMaps, row_shares
 def head_norms(sublayer: SubLayer) -> Tensor:
     """||a_ij f(x_j)|| of every head, [H, Q, K], in the units of the hidden states, with f(x) = (x W_V + b_V) W_O.
 
-    Kobayashi et al. 2020, "Attention is Not Only a Weight": a key whose transformed vector is short adds little at any
-    weight.
+    Kobayashi et al. 2020, "Attention is Not Only a Weight": a key with a short transformed vector always adds little.
     """
     return sublayer.weights * _norm(sublayer.transformed())[:, None, :]
 

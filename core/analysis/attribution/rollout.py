@@ -22,8 +22,7 @@ def attention_rollout(maps: Maps) -> RolledMaps:
 
     Returns:
         A map of one head for each layer. `encoder_self`: shares of the source tokens in an encoder position. `cross`
-        and `decoder_self`: shares of the source tokens and of the prefix tokens in a decoder position; a row of both
-        together sums to 1.
+        and `decoder_self`: shares of source and prefix tokens in a decoder position; both rows sum to 1 together.
     """
     encoder = roll_out(with_residual(layer.weights) for layer in maps["encoder_self"])
     decoder = roll_out_decoder(

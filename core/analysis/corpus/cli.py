@@ -59,8 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int | None:
     """Write the index, and print the first heads of each behaviour.
 
-    Progress is shown on stderr. Interrupted by Ctrl-C, it writes the index of the sentences read so far, and returns
-    130.
+    Progress is shown on stderr. Interrupted by Ctrl-C, it writes the index of the sentences read, and returns 130.
 
     Raises:
         ValueError: a file is invalid.

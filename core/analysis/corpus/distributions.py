@@ -42,8 +42,7 @@ class DistributionTable:
 
     Attributes:
         queries, keys: [N, n] positions of this pair.
-        token_ids: [N, 2, 2, TOP_TOKENS] of the top tokens, by `TOKEN_SIDES` and `TOKEN_MEASURES`; -1 where there are
-            fewer.
+        token_ids: [N, 2, 2, TOP_TOKENS] of the top tokens, by `TOKEN_SIDES` and `TOKEN_MEASURES`; -1 if fewer.
     """
 
     sentences: NDArray[np.uint16]  # [n] of the sample, in the order of `CorpusIndex.sentences`

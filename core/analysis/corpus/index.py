@@ -142,8 +142,7 @@ class CorpusIndex:
         """The distributions of all heads.
 
         Raises:
-            ValueError: the index is of an earlier version, and has none; the message has the command that makes it
-                anew.
+            ValueError: an index of an earlier version has none; the message has the command to make it anew.
         """
         if self.distributions is None:
             raise ValueError(

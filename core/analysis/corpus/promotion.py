@@ -32,8 +32,7 @@ SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")  # of a decode
 
 @torch.inference_mode()
 def promoted_tokens(model: Transformer, kind: Kind, layer: int, values: Tensor) -> Tensor:
-    """Ids of the tokens that the heads of a decoder layer promote most for each key, best first: [B, H, K,
-    MOST_PROMOTED].
+    """Ids of tokens that a decoder layer's heads promote most for each key, best first: [B, H, K, MOST_PROMOTED].
 
     `values` are those of `key_outputs`, [B, H, K, d_v].
     """

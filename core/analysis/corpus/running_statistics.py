@@ -45,8 +45,7 @@ class LargestValues:
 class Distribution:
     """Counts of the values of many series in bins, eight to an octave.
 
-    A bin is all float32 numbers that agree in exponent and the first three bits of the mantissa, so a quantile is
-    exact to 1/16 of its value.
+    A bin is the float32 numbers of one exponent and first three bits of mantissa: quantiles are exact to 1/16.
 
     Args:
         num_series: N.

@@ -27,8 +27,7 @@ USUAL = ("sink_end", "sink_start", "sink_punctuation", "previous", "same_positio
 def place_masks(rows: MeasuredRows, promoting: dict[str, Tensor] | None = None) -> Tensor:
     """Keys at each place of `PLACES`: boolean [P, H or 1, R, K].
 
-    Those of `copies` and `translates` are `promoting`, [H, Q, K], see `promotion.promotes`; without them there are
-    none.
+    Those of `copies` and `translates` are `promoting`, [H, Q, K], see `promotion.promotes`; none without.
     """
     places = {
         "any": rows.visible,

@@ -51,8 +51,7 @@ def discover(translator: Translator, sentences: Sequence[str] = EVERYDAY) -> Ite
         What is found so far, after every few steps; the last is the result. Stop iterating to cancel the rest.
 
     Raises:
-        ValueError: a sentence cannot be translated, or the model is too large for random weights beside it, or not
-            autoregressive.
+        ValueError: a sentence cannot be translated, or the model is too large for a random twin, or not autoregressive.
     """
     translator.codec.require_autoregressive("looking for discoveries")
     pairs, rulers, found, facts, done = list[Pair](), list[Ruler](), list[Tensor](), list[Fact](), 0

@@ -20,8 +20,7 @@ def translate_gated(
 ) -> ScoredText:
     """Find the best translation under gates, one number for each head, by the search of `Translator.translate`.
 
-    Between two positions of the search, other threads may use the model without the gates; `progress` is called there
-    with the position and the limit.
+    Between two positions, other threads may use the model ungated; `progress` gets the position and the limit.
 
     Raises:
         ValueError: as `Translator.translate`, and as `head_gates`.

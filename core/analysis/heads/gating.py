@@ -25,8 +25,7 @@ def head_gates(model: Transformer, gates: Gates) -> Generator[None]:
 
     Args:
         model: used by one thread only; see `gated` for the model of a translator.
-        gates: factor of each head: 0 turns it off, 1 leaves it unchanged. A tensor [B] has one factor for each sentence
-            of a batch.
+        gates: factor of each head: 0 turns it off, 1 leaves it unchanged. A tensor [B] has one for each sentence.
 
     Raises:
         ValueError: the model has no such head, or a gate is not finite.

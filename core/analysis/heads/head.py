@@ -35,8 +35,7 @@ def head_matrices(attention: MultiHeadAttention) -> Tensor:
 
 @torch.inference_mode()
 def key_outputs(model: Transformer, memories: Mapping[tuple[Kind, int], Tensor]) -> dict[tuple[Kind, int], Tensor]:
-    """What each head puts out for every key alone, at weight 1: x W_V + b_V in the paper, [B, H, K, d_v] for each
-    layer.
+    """Output of each head for every key alone, at weight 1: x W_V + b_V in the paper, [B, H, K, d_v] a layer.
 
     The layers of the model, held by this thread, compute it with the identity in place of their attention weights, from
     `memories`, the input [B, K, D] of the keys and values of each.

@@ -26,8 +26,7 @@ def combine(weights: Tensor, combination: Combination) -> Tensor:
 def combined(maps: Sequence[AttentionMap], heads: Collection[tuple[int, int]] | None = None) -> Tensor:
     """Mean and maximum over heads (layer, head) of one kind and sentence, every one with the same weight: [2, Q, K].
 
-    They are in the order of `COMBINATIONS`; without `heads` they are over all. Layers may differ in their number of
-    heads.
+    In the order of `COMBINATIONS`; without `heads` over all. Layers may differ in their number of heads.
 
     Raises:
         ValueError: no head is selected.

@@ -4,8 +4,7 @@ Exact, up to rounding, for three reasons:
 
 - a decoder layer sends nothing to earlier positions (3.2.3), so those keep the keys and values of the recorded run;
 - the next token is read at the last position, so the last decoder layer is computed there alone;
-- a change in the decoder leaves the memory as it is, and a change in the encoder the first self-attention of the
-  decoder.
+- a change in the decoder leaves the memory alone, one in the encoder the decoder's first self-attention.
 """
 
 from collections.abc import Callable, Sequence

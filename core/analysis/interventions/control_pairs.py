@@ -126,8 +126,7 @@ def control(translator: Translator, head: Head, pair: ControlPair) -> Control:
     """Compare a head in the two sentences of a pair; in the second, a word is the same one or that of its number.
 
     Raises:
-        ValueError: as `Translator.translate`; a head of the decoder, or sentences that are equal or not of equally many
-            words.
+        ValueError: as `Translator.translate`; a head of the decoder; equal sentences, or numbers of words that differ.
     """
     if head.kind == "decoder_self":
         raise ValueError(f"{head} reads the translation: a pair of sentences needs a head of the encoder or of cross")

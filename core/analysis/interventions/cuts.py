@@ -1,7 +1,6 @@
 """Cuts: attention weights set to 0 or another number, after which everything is computed again.
 
-A cut may set single weights, rows, columns or whole heads. With S the keys of a row a whose weights it sets to v in
-all,
+A cut may set weights, rows, columns or whole heads. With S the keys of a row a whose weights it sets to v in all,
 
     a'_k = v a_k / sum over S of a_j                 k in S; equal shares if the sum is 0
     a'_k = a_k (1 - v) / (1 - sum over S of a_j)     other k, if the rest of the row is scaled; else a_k
@@ -50,8 +49,7 @@ class Cut:
     """Weights of one head that are set.
 
     In each of its rows, the weights at its keys are scaled so that they sum to `value`; if they are all 0, they share
-    it equally. A value of 0 removes them, and with one key the weight becomes `value`. Keys that the query may not
-    attend to stay 0.
+    it equally. A value of 0 removes them, and with one key the weight becomes `value`. Masked keys stay 0.
 
     Raises:
         ValueError: `value` or a range is not valid.

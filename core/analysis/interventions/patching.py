@@ -89,8 +89,7 @@ class PatchedPart(NamedTuple):
 def measured_parts(runs: PairRuns, into: Into = "corrupted") -> Iterator[PatchedPart]:
     """Patch every component of every layer at every position, one at a time.
 
-    The parts of one layer are measured together. The lock on the model is released between batches. Stop iterating to
-    cancel the rest.
+    A layer's parts are measured together. The model's lock is released between batches. Stop iterating to cancel.
     """
     sides: tuple[Stack, ...] = ("encoder", "decoder")
     for side in sides:

@@ -141,8 +141,7 @@ class LayerType:
 def _dilation(sizes: Sizes, depth: int) -> int:
     """1, k, k^2, ... while below the number of positions, then from 1 again.
 
-    One cycle connects all positions in the middle of a sequence; at its ends, paths through positions outside are
-    missing.
+    A cycle connects all positions in the middle of a sequence; its ends lack paths through positions outside.
     """
     if not sizes.dilated or sizes.k == 1:
         return 1

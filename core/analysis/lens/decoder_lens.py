@@ -52,16 +52,14 @@ def encoder_translations(
 ) -> tuple[ScoredText, ...]:
     """Best translation from the states of every encoder layer.
 
-    All levels are searched at once, as a batch: L + 1 searches take little longer than one. Between two positions,
-    other threads may use the model.
+    All levels are one batch: L + 1 searches take little longer than one. Other threads may use the model in between.
 
     Args:
         text, beam_size, length_penalty, constraints: as for `Translator.translate`.
         progress: called after each position with the position and the limit.
 
     Returns:
-        One translation for each level: 0 is the embedding, l the states after layer l counted from 1. The last one is
-        the model's own translation.
+        One translation for each level: 0 is the embedding, l the states after layer l from 1; the last is the model's.
 
     Raises:
         ValueError: as `Translator.translate`.

@@ -62,8 +62,7 @@ class LogitLens(PicturedResult):
     def pictures(self, at: Head) -> tuple[Grid]:
         """The most probable token of each row after each level.
 
-        Bold from the level on from which the predicted token stays the most probable; grey where it is a copy of the
-        fed token.
+        Bold from the level on at which the predicted token stays most probable; grey where it copies the fed token.
         """
         levels, decided = range(self.num_layers + 1), self.decided
         rows = zip(*map(readable_all, (self.explanation.predicted_tokens, self.explanation.fed_tokens)), strict=True)

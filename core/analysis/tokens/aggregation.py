@@ -9,8 +9,7 @@ from core.capture import AttentionMap
 
 
 def mean_of_rows(attention: AttentionMap, rows: Sequence[int]) -> Tensor:
-    """Mean of rows: [H, K]; NaN for keys that none of them sees, and in the decoder for those that one of them does not
-    see yet.
+    """Mean of rows: [H, K]; NaN for keys that none of them sees or, in the decoder, that one does not see yet.
 
     Raises:
         ValueError: no row is given, or one is out of range.

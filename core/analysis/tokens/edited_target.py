@@ -17,8 +17,7 @@ def replace_token(tokenizer: Tokenizer, token_ids: Sequence[int], position: int,
     """The tokens of a target before a position, from 0, and those of a text in place of the others.
 
     The text is a new word if a word begins there, or if it begins with a space. Otherwise, and for punctuation, it
-    continues the word before, which is tokenized again together with it. After the last token, or at `</s>`, it is
-    appended.
+    continues the word before, which is tokenized again together with it. At the end or `</s>`, it is appended.
 
     Raises:
         ValueError: the text is blank.
@@ -38,8 +37,7 @@ def replace_token(tokenizer: Tokenizer, token_ids: Sequence[int], position: int,
 def begun_word(tokens: Sequence[str], position: int) -> range:
     """Positions of the pieces that a text at a position would continue, empty if a word begins there.
 
-    The range ends at the position, or before the character of several bytes that it is part of, whose bytes stay
-    together.
+    The range ends at the position, or before the character of several bytes, kept whole, that it is part of.
     """
     stop = next((group.start for group in character_groups(tokens) if position in group), len(tokens))
     here = tokens[stop] if stop < len(tokens) else ""

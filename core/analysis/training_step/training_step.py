@@ -7,8 +7,7 @@ tokens, as `train` has it for a batch. Adam changes every weight by its gradient
 chosen step of the paper's schedule.
 
 Adam begins with moments of 0 here, as at the first step of a run: a checkpoint does not keep those of its training.
-There is no dropout. Everything is computed in float64, on a copy of the model that is thrown away: the model itself
-never changes.
+There is no dropout. Everything is computed in float64, on a copy: the model itself never changes.
 """
 
 import copy

@@ -65,8 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Translate each line as one sentence, or sentence by sentence if it is too long; return 3 if some lines are left
-    empty.
+    """Translate each line as a sentence, or sentence by sentence if it is too long; return 3 if some are left empty.
 
     Raises:
         ValueError: an option or the checkpoint is invalid, or a line cannot be translated and `--strict` is given.

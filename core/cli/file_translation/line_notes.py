@@ -10,8 +10,7 @@ from core.translator import Translator
 class LineNotes:
     """Counts of lines whose translation may mean little.
 
-    These are lines with characters that the vocabulary lacks, and lines of several sentences whose translation has
-    fewer.
+    Lines with characters that the vocabulary lacks, and of several sentences whose translation has fewer.
     """
 
     def __init__(self, translator: Translator) -> None:

@@ -60,8 +60,7 @@ def bfloat16_bound(rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def int8_bound(rows: Tensor, weight: Tensor, bias: Tensor, bits: int = 7) -> Tensor:
-    """Each weight is off by half a step of its row at most, each input by a step of all of them: half a step, and the
-    offset's half.
+    """Each weight is off by half a step of its row at most, each input by a step: half, and the offset's half.
 
     With 7 bits for the inputs, which holds for 8 too.
     """

@@ -106,8 +106,7 @@ def read_eight_bits(path: Path, before: RoundedSnapshot | None = None, before_na
     """Read an untrusted file of `RoundedSnapshot.to_bytes`, or of its `difference` from the snapshot `before`.
 
     Raises:
-        CheckpointError: the file is damaged, a matrix lacks the exponents of its rows, or it is the difference from
-            another snapshot.
+        CheckpointError: the file is damaged, a matrix lacks the exponents of its rows, or it is a difference.
     """
     check_header(path)
     try:

@@ -56,8 +56,7 @@ def _names(layers: Layers, view: CompareView) -> list[str]:
 def head_box(view: CompareView, layers: Layers, raw: Callable[[], Sequence[AttentionMap]]) -> head_names.LayerHead:
     """Select the head, or the layer, of the first side.
 
-    At first it is the one selected on the page Heads, or else a default head, by the raw weights of all layers; of
-    layers the last one.
+    At first that of the page Heads, or else a default head, by raw weights of all layers; of layers the last.
     """
     names, widget = _names(layers, view), head_widget(view)
     if widget.value not in names:

@@ -80,8 +80,7 @@ def _scored(
 def judge(reading: readings.Reading, kind: Kind) -> Judge:
     """Return a function from a reading to the cards by which heads are sorted and labelled.
 
-    These are on the sentence or, if selected, on the sample. The function needs no visitor, and takes other readings
-    too.
+    They are of the sentence or, if selected, the sample. The function needs no visitor, and takes other readings.
     """
     on_sample = sample_cards(reading, kind) if BASIS.requested == "Sample" else None
     return sentence_judge(kind) if on_sample is None else lambda other: on_sample

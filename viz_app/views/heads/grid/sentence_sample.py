@@ -87,8 +87,7 @@ class Sample(MayHoldModel):
 
 
 def restore_sample(model: Model) -> None:
-    """Score the shipped sample if the address asks for it and the session has none, then write the shown one to the
-    address.
+    """Score the shipped sample if the address, not the session, has one; then write the shown one to the address.
 
     Raises:
         ValueError: as `Sample.begin`.

@@ -177,8 +177,7 @@ def heads_box(
 ) -> list[head_names.LayerHead]:
     """Select heads by name, or layers for a method with one map per layer.
 
-    At first it is the first of those that link the two selected words, or a default head, see `preset_heads`; of layers
-    the last one.
+    At first it is the first that links the selected words, or a default head (`preset_heads`); of layers the last.
     """
     raw = reading.explain().maps[kind]
     widget = chosen_heads.heads_widget(kind, weights.per_layer)

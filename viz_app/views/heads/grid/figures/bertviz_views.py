@@ -30,12 +30,10 @@ def too_long(maps: Sequence[AttentionMap]) -> int:
 def bertviz_page(
     maps: Sequence[AttentionMap], view: BertVizView, theme: Theme, layer: int = 0, heads: Sequence[int] | None = None
 ) -> str:
-    """Return the page of the layers of one kind, opened at heads, from 0, of a layer; decoder rows are predicted
-    tokens.
+    """Return the page of one kind's layers, opened at a layer's heads, from 0; decoder rows are predicted tokens.
 
     Raises:
-        ValueError: there are no maps, or more than `MAX_TOKENS` tokens, or the page of the installed BertViz has an
-            unknown form.
+        ValueError: there are no maps, or more than `MAX_TOKENS` tokens, or BertViz's page has an unknown form.
     """
     if not maps:
         raise ValueError("no attention maps to draw: pass one for each layer")
@@ -89,8 +87,7 @@ def _bertviz_html(
 def _split_page(page: str) -> tuple[str, str]:
     """Split BertViz's page into its body and its data, as JSON that ends no script.
 
-    The first element, which loads require.js, is left out. Layers and heads are named by their number from 1 instead of
-    from 0.
+    The first element, which loads require.js, is left out. Layers and heads are named from 1 instead of 0.
     """
     try:
         before, script = page.split(_SCRIPT_START, 1)
