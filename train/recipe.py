@@ -150,8 +150,7 @@ RECIPES: dict[str, Recipe] = {
     "en-de-draft": replace(_EN_DE, steps=1_150, warmup=600, rate_scale=0.64, cooldown=500, snapshot_every=1_000),
     # From the parameters of en-de (`fit --init`), on its own translations.
     "en-de-mask-predict": replace(_EN_DE, steps=1_600, warmup=300, rate_scale=0.166, cooldown=800, snapshot_every=400),
-    # Warm-up of Wu et al. (2021), who take 8,000 steps of two such batches at a peak rate of 5e-3 (here 3.5e-3) without
-    # a cooldown.
+    # Warm-up of Wu et al. (2021): 8,000 steps of two such batches, peak rate 5e-3 (here 3.5e-3), no cooldown.
     "multi30k": Recipe(
         steps=7_000,
         batch_tokens=4_096,

@@ -115,8 +115,7 @@ class Curves:
     names: Sequence[tuple[float, str]] = ()
     # least and largest value of the scale; None for that of the curves
     limits: tuple[float | None, float | None] = (None, None)
-    # of the values, which are written in percent if they are shares; on a logarithmic one those that are not above 0
-    # leave a gap
+    # of the values, in percent if they are shares; on a logarithmic one values of at most 0 leave a gap
     scale: Literal["linear", "log", "share"] = "linear"
     rules: Sequence[float] = ()  # places of vertical lines
     current: float | None = None  # the place of the strong one of them

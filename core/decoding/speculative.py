@@ -41,8 +41,7 @@ class SpeculativeStep:
 
     drafted: tuple[int, ...]  # tokens that the small model proposed
     accepted: int  # number of them, from the first on, that the large model chooses too
-    # tokens that this step adds: the accepted ones and, unless the last of them is `</s>` or the limit is reached, the
-    # large model's choice after them
+    # tokens this step adds: the accepted ones and, unless they end in `</s>` or at the limit, the large model's next
     added: tuple[int, ...]
     hypothesis: Hypothesis  # the translation so far
 

@@ -27,8 +27,7 @@ class Measured(NamedTuple):
     seeds: int
     exact: tuple[Spread, ...]  # share of the unseen pairs that are answered exactly after each of `STEPS`
     loss: Spread  # of the last step, in nats
-    # mean over the heads and rows of the encoder's first layer before the first step, as a share of that of equal
-    # weights
+    # mean over heads and rows of the encoder's first layer before the first step, as a share of equal weights'
     entropy: Spread
 
 

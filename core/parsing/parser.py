@@ -157,8 +157,7 @@ class Parse(Tabular):
     text: str  # the words joined by spaces, which is the model's input
     words: tuple[str, ...]
     tree: Tree  # all tags are `XX` if the model predicts none
-    # the linearised tree, `</s>` last: one token for each bracket and each word's tag, and those of the words where the
-    # model spells them
+    # the linearised tree, `</s>` last: a token for each bracket and tag, and those of words where the model spells them
     token_ids: tuple[int, ...]
     # log-probability of each token given the tokens before it, in nats; 0 for tokens of words
     token_log_probs: tuple[float, ...]

@@ -30,8 +30,7 @@ class Word(str):
 class BytePiece(str):
     """A byte token such as `<0xF0>` that records the character it belongs to; equal to the plain string."""
 
-    # the character. If one byte is missing: the range of characters it can become, as the first and the last, joined by
-    # a dash. Empty if unknown.
+    # the character; lacking one byte the range it can become, first and last joined by a dash; empty if unknown
     spells: str
     number: int  # index of the byte in the character, from 1; 0 if the bytes are not valid UTF-8
     num_bytes: int  # number of bytes of the character

@@ -25,8 +25,7 @@ class TracedText:
     """A text with the origin of each character."""
 
     text: str  # as it is now
-    # characters of the original text that each character comes from; empty for a space that was put in, None for text
-    # that was put before
+    # characters of the original text that each comes from; empty for an inserted space, None for text put before
     origins: tuple[Span | None, ...]
 
     @classmethod

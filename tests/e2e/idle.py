@@ -5,8 +5,7 @@ from playwright.sync_api import Page
 QUIET = 120  # milliseconds; the app seems idle between a run that ends early and the next one, or a request and its run
 TIMEOUT = 60_000  # milliseconds of a wait, enough for a busy machine
 # Run in a page before its own scripts: `unanswered` says that nothing has come from the server since the last request,
-# `messages` counts both. `fetching` is the number of requests besides, such as that of a preview, after which the
-# sentence is sent.
+# `messages` counts both. `fetching` counts others, such as that of a preview, after which the sentence is sent.
 NOTE_REQUESTS = """
 window.WebSocket = class extends WebSocket {
   constructor(...options) {

@@ -20,8 +20,7 @@ class LineScore:
 
     test_set: str
     sentences: int  # number of lines
-    # insertions, deletions and substitutions that turn what was read into the texts, in per cent of the characters of
-    # the texts
+    # insertions, deletions and substitutions that turn what was read into the texts, in per cent of their characters
     character_error_rate: float
     exact_lines: float  # lines without an error, in per cent
     beam_size: int

@@ -62,8 +62,7 @@ export default component((/** @type {Component<Data>} */ { data, root, focused, 
   for (const each of all(root, ".side")) restoreFocus([...each.querySelectorAll("button")], focused); // arrow keys go on
   for (const each of all(root, ".side")) each.scrollTop = scrolled.get(each.textContent) ?? 0;
   if (highlighted(root) !== before) reveal(root.querySelector(".on"));
-  // The style sheet gives a colour of the page a transition of no length: its end means that the theme has changed, and
-  // the server has to make new pictures.
+  // A transition of no length of a colour of the page ends when the theme changes: the server makes new pictures.
   root.ontransitionend = (event) => event.target === root && setTriggerValue("theme", true);
   for (const word of all(root, ".word")) {
     word.onmouseenter = word.onfocus = () => tellPointed(root, { words: [nameOf(word)] });

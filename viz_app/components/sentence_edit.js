@@ -1,6 +1,5 @@
 // @ts-check
-// The text box of the sentence, which is Streamlit's: the style sheet of the page shows it in place of the words while it
-// has the focus.
+// The sentence's text box, of Streamlit: the page's style sheet shows it in place of the words while it has the focus.
 
 import { action } from "../../core/drawing/dom.js";
 import { tr } from "../../core/drawing/texts.js";

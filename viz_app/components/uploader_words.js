@@ -1,6 +1,5 @@
 // @ts-check
-// Texts of Streamlit's file uploaders, for which it has no option. What another version of it writes in another way stays
-// English.
+// Texts of Streamlit's file uploaders, which has no option for them. Those that another version changed stay English.
 
 import { tr } from "../../core/drawing/texts.js";
 

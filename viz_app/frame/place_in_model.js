@@ -37,8 +37,7 @@ export default component((/** @type {Component<Data>} */ { data, root }) => {
     link.replaceChildren(modelSketch(data, placeOf(data, new URLSearchParams(window.location.search))));
   show();
   root.replaceChildren(link);
-  // A part of a page that runs alone changes the address, and not the sidebar. Browsers without `navigation` follow
-  // when the whole page runs.
+  // A part that runs alone changes the address, not the sidebar; browsers without `navigation` follow at a whole run.
   const entries = /** @type {{ navigation?: EventTarget }} */ (/** @type {unknown} */ (window)).navigation;
   entries?.addEventListener("currententrychange", show);
   return () => entries?.removeEventListener("currententrychange", show);

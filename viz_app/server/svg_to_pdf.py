@@ -32,8 +32,7 @@ NOTE = 18  # pixels of a line of the note below a picture
 CLOSED = 0.2  # pixels of the line that closes the gaps which readers show between neighbouring cells
 DIGITS = 12  # of a number
 WIDER = 1.06  # letters than natural, at most: the browser rounds their widths
-# Of Linux, Windows and macOS, tried in this order for letters missing from the fonts of the screen and from those that
-# matplotlib includes.
+# Of Linux, Windows and macOS, tried in order for letters missing from the screen's fonts and matplotlib's own.
 OTHER_FONTS = (
     "Noto Sans CJK SC", "Noto Sans CJK KR", "Noto Sans CJK JP", "Noto Sans SC", "Noto Sans KR", "WenQuanYi Zen Hei",
     "NanumGothic", "Droid Sans Fallback", "Microsoft YaHei", "Malgun Gothic", "PingFang SC", "Hiragino Sans GB",

@@ -84,8 +84,7 @@ _room = threading.RLock()  # held while one of the two changes
 _loading = threading.Lock()  # held while one of the operator is loaded
 
 
-# Ends the session of the visitor who has been gone longest; returns whether there was one. Set by the server: until
-# then `bool()` says that there is none.
+# Ends the session of who has been gone longest; returns whether there was one. Set by the server; `bool()`: none.
 end_left_visitor: Callable[[], bool] = bool
 
 

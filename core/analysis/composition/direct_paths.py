@@ -34,8 +34,7 @@ class ReceiverOutputs:
 
     place: SubLayerPlace | None  # the sub-layer; None is the output of the decoder
     input: Input
-    # [W, H, L, d_v] of its heads, before W_O; of a network [W, 1, L, D]; of the decoder's last state the metric [W, 1,
-    # 1, 1]
+    # [W, H, L, d_v] of its heads, before W_O; a network's [W, 1, L, D]; the decoder's last state's metric [W, 1, 1, 1]
     outputs: Tensor
     recorded: Tensor  # [H, L, d_v] and so on, in the recorded run
     keys_values: KeysValues | None = None  # [1 or W, H, L, E] each, of heads; None for others

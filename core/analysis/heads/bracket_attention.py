@@ -22,8 +22,7 @@ class SymbolAttention(Tabular):
 
     kind: DecoderKind
     symbol: str  # the predicted bracket or word placeholder
-    # K names: the words and `</s>` (`cross`), or the symbols fed so far (`decoder_self`; the last r of them if
-    # self-attention is restricted)
+    # K names: the words and `</s>` (`cross`), or the fed symbols (`decoder_self`; the last r if it is restricted)
     keys: tuple[str, ...]
     weights: Tensor  # [L, H, K]; the weights of each head sum to 1
     positions: tuple[range, ...]  # of the tokens behind each key

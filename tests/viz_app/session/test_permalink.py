@@ -8,8 +8,7 @@ from viz_app.session.fields import FIELDS
 
 BOXES = ("selectbox", "multiselect", "slider", "select_slider", "toggle", "checkbox", "button_group")
 BOXES += ("text_input", "text_area", "number_input")
-# What is typed to be computed from, and what only this browser session has: a sample of the reader's own, a
-# measurement.
+# What is typed to compute from, and what only this session has: a sample of the reader's own, a measurement.
 NO_VIEW = {"own_text", "sample_source", "sample_text", "gold_pasted", "why_source"}
 BY_NUMBER = {"hypothesis", "second_hypothesis"}
 BY_OTHER_NAME = {"open_model"}  # `checkpoint` in the address
