@@ -1,7 +1,6 @@
 """The app with a model that is in memory, in a process of its own.
 
-`core` does not import the app: it starts the app's own command, as a user would, with a checkpoint of the model in a
-private temporary folder.
+`core` does not import the app: it starts its command as a user would, with a checkpoint in a private temporary folder.
 """
 
 import atexit

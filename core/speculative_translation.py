@@ -12,8 +12,7 @@ def translate_with_draft(
 ) -> Translation:
     """Translate as `Translator.translate` with a beam of one, by speculative decoding: a small model drafts tokens.
 
-    The translation is the same; where two tokens tie to rounding, matrix products of one and of several rows may decide
-    otherwise (`core.inference.cpu_products`).
+    The translation is the same, but for ties to rounding between products of one and several rows (`cpu_products`).
 
     Raises:
         ValueError: as `Translator.translate`, and as `check_draft`.
@@ -48,8 +47,7 @@ def check_draft(translator: Translator, draft: Translator) -> None:
     """Check that a model can draft for another one.
 
     Raises:
-        ValueError: one of the models is not autoregressive, their vocabularies differ, or their translations begin
-            with a forced token.
+        ValueError: a model is not autoregressive, vocabularies differ, or translations begin with a forced token.
     """
     for model in (translator, draft):
         model.codec.require_autoregressive("speculative decoding")

@@ -1,7 +1,6 @@
 """Data-parallel training: one process, or several with torchrun.
 
-`torchrun --nproc-per-node=N -m train -- fit ...` for N. The `--` keeps torchrun from parsing `--run` as an abbreviation
-of one of its own options.
+`torchrun --nproc-per-node=N -m train -- fit ...` for N. Without `--`, torchrun takes `--run` for one of its options.
 
 On M machines, run the same command on each, with a name for the run and the address of one of them:
 

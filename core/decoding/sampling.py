@@ -1,8 +1,7 @@
 """Sampling: translations drawn at random from the model, instead of searched for.
 
 Samples show what the model finds probable as a whole, where a beam search shows one corner of it (Eikema & Aziz 2020).
-The distribution that a token is drawn from is made of the model's by `filtered`; what a sample keeps are the model's
-own log-probabilities.
+Tokens are drawn from the model's distribution as `filtered`; samples keep the model's own log-probabilities.
 """
 
 import math

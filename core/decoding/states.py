@@ -21,8 +21,7 @@ class SearchOptions:
 
     Attributes:
         penalty_formula, early_stopping: see `TransformerConfig`.
-        first_is_certain: the first token of a prefix is given by the task, such as the language of the target, and
-            counts with a probability of one.
+        first_is_certain: a prefix's first token is the task's, such as the target's language, of probability one.
 
     Raises:
         ValueError: a value is out of range.

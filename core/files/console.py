@@ -26,8 +26,7 @@ ERRORS = (ValueError, OSError, FloatingPointError, MissingPackageError)  # that 
 def printable(text: str, kept: str = "") -> str:
     """Escape the characters that could change what a terminal shows, as `repr` does, but for those that are `kept`.
 
-    These are control characters, also those of C1, marks of the direction of text, separators of lines, surrogates, and
-    others without a shape of their own.
+    Control characters, also of C1, marks of direction, separators of lines, surrogates, and others without a shape.
     """
     if text.isprintable():
         return text

@@ -68,8 +68,7 @@ def _safetensors(path: Path, file_name: str) -> Generator[Weights]:
 def load_pytorch(path: Path, file_name: str, inert: Collection[str] = ()) -> Any:
     """Contents of a PyTorch file, read under `weights_only`, or raise an error if it is damaged or needs more.
 
-    It may have classes and functions with the full names `inert` besides tensors and containers. Each call of one
-    becomes an `Inert`; none is imported.
+    It may call classes and functions with the full names `inert`: each call becomes an `Inert`; none is imported.
     """
     with path.open("rb") as file:  # PyTorch's own test for an archive; Python's depends on its version
         is_archive = file.read(len(ZIP_START)) == ZIP_START

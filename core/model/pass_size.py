@@ -30,8 +30,7 @@ def numbers_per_token(config: TransformerConfig) -> int:
 def numbers_per_hypothesis(config: TransformerConfig, positions: int) -> int:
     """Numbers that a search keeps for a hypothesis of some length, roughly.
 
-    These are logits, probabilities, the feed-forward network of a layer, and the keys and values of all positions;
-    in mask-predict the logits of all positions.
+    Logits (of all positions in mask-predict), probabilities, a layer's feed-forward network, all keys and values.
     """
     if not config.autoregressive:
         return positions * config.target_size

@@ -45,8 +45,7 @@ class RelativePositions(nn.Module):
     def classes(self, distances: Tensor) -> Tensor:
         """Class of each distance: integers [...] -> [...].
 
-        With n classes for a direction, the first n / 2 distances have one each; the others share n / 2 that grow
-        exponentially up to `max_distance`.
+        Of n classes for a direction, n / 2 have one distance each; the others grow exponentially up to `max_distance`.
         """
         count = self.scores.num_embeddings // (2 if self.bidirectional else 1)
         single = count // 2

@@ -207,8 +207,7 @@ class SentencePieceTokenizer:
         return self._processor.encode([_encodable(text) for text in texts], num_threads=num_threads)
 
     def sample_batch(self, texts: Sequence[str], bpe_dropout: float, seed: int) -> list[list[int]]:
-        """Token ids of many texts, each merge of two pieces left out with a probability: BPE-dropout (Provilkov et al.
-        2020).
+        """Token ids of texts, merges of pieces left out with a probability: BPE-dropout (Provilkov et al. 2020).
 
         It gives other pieces of the same text, for training. The same texts and seed have the same pieces.
 

@@ -134,8 +134,7 @@ class Saver:
 def validate(
     loss_of: TranslationLoss | MaskedLoss, shards: TokenShards, recipe: Recipe, world: World
 ) -> dict[str, float]:
-    """Return the unsmoothed negative log-likelihood per target token (nats) and its exponential, the perplexity
-    (6.2).
+    """Return the unsmoothed negative log-likelihood per target token (nats) and its exponential, perplexity (6.2).
 
     Raises:
         FloatingPointError: there is no such number, as the training has diverged.

@@ -44,9 +44,7 @@ def quoted_word(text: str) -> str:
 
 
 def questions(reading: Reading) -> Iterator[Question]:
-    """Return the questions about the selected words or, with none selected, about the least probable one; then those
-    about words that were probably left out.
-    """
+    """Return questions about the selected words, or else the least probable; then about words probably left out."""
     from core.analysis.tokens.words import word
     from core.analysis.word_scores.least_probable import least_probable_token
     from viz_app.drawing.head_names import head_title

@@ -126,9 +126,7 @@ def missing_note(drawn: str) -> str:
 
 @cache
 def fonts(first: str) -> list[str]:
-    """Return the names of the fonts that text is drawn with, in the order of preference: one of the screen's, and those
-    of this computer.
-    """
+    """Return the names of fonts to draw text with, by preference: one of the screen's, and those of this computer."""
     from matplotlib.font_manager import fontManager, get_font_names
 
     for path in WEIGHTS:

@@ -160,8 +160,7 @@ def rank_correlations(
 ) -> dict[int, tuple[float, ...]]:
     """Compute rank correlations of a method's maps with the raw weights, by layer.
 
-    Special tokens and sub-words are included. With an output, the decoder rows after it are left out: their gradient
-    is 0 because they come later.
+    Special tokens and sub-words are included. With an output, later decoder rows, whose gradient is 0, are left out.
     """
     explanation = reading.explain()
     rows = len(explanation.predicted_tokens) if output is None else output[-1] + 1

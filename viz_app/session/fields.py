@@ -328,8 +328,7 @@ def end_part() -> None:
 def part(function: Callable[P, None], *, key: str = "", run_every: float | None = None) -> Callable[P, None]:
     """Make a function a part of a page that can run alone, as `st.fragment`; keys tell parts of one function apart.
 
-    Then it, too, writes the address, and goes to the page that a click in it leads to. An analysis that the model
-    disagrees with is an error in its place.
+    It, too, writes the address, and goes where a click leads. An analysis the model disagrees with is an error there.
     """
     name = f"{function.__module__}.{function.__qualname__} {key}"
 

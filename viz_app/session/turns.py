@@ -25,8 +25,7 @@ class _Computed:
 def own_turn() -> Generator[None]:
     """Compute for a visitor: at once, or in turn with others if it has taken long of late.
 
-    So of all visitors who open one long analysis after the other, one at a time shares the processor and the
-    interpreter with those who do not.
+    So of visitors with long analyses, one at a time shares the processor and the interpreter with the others.
     """
     from core.inference.fair_lock import FORGOTTEN, LIGHT
 

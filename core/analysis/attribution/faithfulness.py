@@ -1,8 +1,7 @@
 """The analysis `faithfulness`: are the tokens that an attribution method ranks highest those that matter most?
 
 Over a sample of predictions, each with its `deletion_curves`: a method is faithful to the model if its curve falls
-further than that of the control. Deletion makes inputs that the model was never trained on, so curves compare methods
-and prove none.
+further than that of the control. Deletion makes inputs unlike the training's, so curves compare methods and prove none.
 """
 
 import math

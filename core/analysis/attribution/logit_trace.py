@@ -110,8 +110,7 @@ def _stream(
 ) -> Iterator[AttentionWrite | FeedForwardWrite | FrozenNorm]:
     """Writes and norms on the residual stream, in their order.
 
-    The norms of pre-norm layers are not on the stream: each only feeds its sub-layer. `values` of the places of the
-    decoder have no batch axis.
+    Norms of pre-norm layers are not on the stream: each feeds its sub-layer. The decoder's `values` have no batch axis.
     """
     keys: list[tuple[Kind, int]] = [(kind, layer) for kind, layer in attention_layers(model) if kind != "encoder_self"]
     own = key_outputs(model, {key: values[attention_place(*key, "memory")][None] for key in keys})

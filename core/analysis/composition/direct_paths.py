@@ -1,8 +1,7 @@
 """Changes that arrive at receivers through direct paths.
 
-A direct path leads from a sender's output through residual connections and norms alone: all other sub-layers keep
-writing the same as before. With x_s the state that enters sub-layer s, w_s its output in the recorded run, and c_s the
-changes of senders,
+A direct path leads from a sender's output through residual connections and norms alone: all other sub-layers write the
+same as before. With x_s the input of sub-layer s, w_s its output in the recorded run, c_s the senders' changes,
 
     post-norm (the paper's)    x_(s+1) = LayerNorm(x_s + w_s + c_s)     sub-layer s reads x_s
     pre-norm                   x_(s+1) = x_s + w_s + c_s                sub-layer s reads LayerNorm(x_s)

@@ -200,8 +200,7 @@ def ablate_each_head(
 ) -> Iterator[tuple[Head, GateEffect]]:
     """Score a given translation with each head turned off alone, as in Michel et al. 2019 and Voita et al. 2019.
 
-    Several heads are tried at once: the rows of a batch have different gates. The lock on the model is released between
-    batches. Stop iterating to cancel the rest.
+    The rows of a batch have different gates. The model's lock is released between batches. Stop iterating to cancel.
 
     Yields:
         Each head with its effect, in the order of `all_heads`.

@@ -6,8 +6,7 @@ tokens that a head connects, weighted by its attention a,
     D = sum over i, j of a_ij d_ij / sum over i, j of a_ij,        d_ij = |i - j|.
 
 Special tokens are left out unless they are asked for: much attention goes to `</s>` when a head has nothing to do, and
-that it is far away means nothing. Then D is the mean over the weight between tokens of the text, whose share of all
-weight is given beside it.
+its distance means nothing. Then D is the mean over the weight between tokens of the text, whose share is given, too.
 
 They study self-attention. In cross-attention the positions of two sentences of different lengths T and S are compared,
 so the distance is that from the diagonal of the map, in source tokens,

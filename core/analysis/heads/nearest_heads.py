@@ -1,9 +1,8 @@
 """The analysis `nearest-heads`: for each head of a model, the heads of another one that attend most like it.
 
 The numbers of heads are arbitrary, so a head of one model is compared with all heads of the same kind of the other, on
-the same sentences with the same translations, those of the first model. The likeness of two heads is the correlation
-of their weights within rows: with a_ij and b_ij the weights of query i on key j, and a row's mean taken over the keys
-that it may attend to,
+the same sentences with the same translations, those of the first model. The likeness of two heads is the correlation of
+their weights within rows: with a_ij and b_ij the weights of query i on key j, and a row's mean over its visible keys,
 
     r = sum of (a_ij - mean_i a)(b_ij - mean_i b) / sqrt(sum of (a_ij - mean_i a)^2 * sum of (b_ij - mean_i b)^2),
 

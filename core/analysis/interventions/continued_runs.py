@@ -41,8 +41,7 @@ def logits_after(
 ) -> Tensor:
     """Logits [W, V] of the next token if run 0 or 1 has other states after a layer.
 
-    Layer -1 is the input of the first one. The states are [W, L - start, D] at positions from `start` on, which is 0 in
-    the encoder.
+    Layer -1 is the input of the first one. The states are [W, L - start, D] from position `start` on, 0 in the encoder.
     """
     x, memory, following = states, runs.memory[base : base + 1], layer + 1
     if side == "encoder":

@@ -55,8 +55,7 @@ def find_cuts(
 ) -> Iterator[CutSearch]:
     """Search for few weights that change a predicted token when cut, see the module docstring.
 
-    The tokens before its position, counted from 0, stay as they are. Stop iterating to cancel the rest. The lock on the
-    model is released between rounds.
+    Tokens before its position, from 0, stay. The model's lock is released between rounds. Stop iterating to cancel.
 
     Yields:
         A state after each round, the last one minimal if the token has changed. If no cut lowers the margin any more or

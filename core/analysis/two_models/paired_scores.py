@@ -55,8 +55,7 @@ def paired_scores(
 ) -> list[PairedScore]:
     """Score two lists of translations, and test whether they differ.
 
-    A bootstrap has 1,000 samples by default, a randomisation 10,000. The code of the references' language is for the
-    tokenizer of BLEU, see `bleu_tokenizer`.
+    A bootstrap has 1,000 samples by default, a randomisation 10,000. `bleu_tokenizer` needs the references' language.
 
     Raises:
         ValueError: the lists have different lengths, or none.

@@ -1,7 +1,6 @@
 """Examples of a head or a neuron as sentences with marked tokens; a click opens one on another page.
 
-Beside an example of a head is the map of its weights in the sentence: pointing at a token shows its row or column, and
-pointing at a cell its two tokens.
+Beside a head's example is the map of its weights: pointing at a token shows its row or column, at a cell both tokens.
 """
 
 from collections.abc import Callable, Sequence

@@ -5,8 +5,7 @@ or a larger one where the row's largest weight would take more than 8 bits. The 
 deviation is 1 / sqrt(12) of the step, some 0.9 % of the root mean square. Products of a power of two and an integer of
 8 bits are exact in bfloat16. Vectors are stored in bfloat16.
 
-The entropy of normally distributed weights is then some 7 bits, and deflate comes close to it. The differences between
-one snapshot of a run and the next take less.
+The entropy of normal weights is then some 7 bits, and deflate comes close; differences of snapshots take less.
 """
 
 from dataclasses import dataclass
