@@ -42,7 +42,7 @@ def word_functions(
     steps: list[tuple[list[Step], float]] = [([str.lower] * lower_case, math.inf)]
     if unicode_normalise:
         nfkc = partial(unicodedata.normalize, "NFKC")
-        steps.append(([nfkc, _with_plain_quotes, _without_surplus_spaces], math.inf))
+        steps.append(([nfkc, lambda text: text.translate(_QUOTES), _without_surplus_spaces], math.inf))
         steps.append((moses_normalisation("en") if moses else [], MOST_NORMALISED))
     if moses:
         tokenization = moses_tokenization(language, normalise, settings.get("split_dashes") is not False)
@@ -54,10 +54,6 @@ def word_functions(
         return _without_surplus_spaces(text) if unicode_normalise else text
 
     return steps, restore
-
-
-def _with_plain_quotes(text: str) -> str:
-    return text.translate(_QUOTES)
 
 
 _QUOTES = str.maketrans({"\u2019": "'", "\u201c": '"', "\u201d": '"'})

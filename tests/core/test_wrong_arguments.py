@@ -18,15 +18,8 @@ from core.export.attention_arrays import load_arrays
 from core.files.runlog import read_log
 from core.files.shipped_files import shipped_checkpoint
 from core.formats.importing import import_checkpoint
-from core.model import Transformer
-from core.text.tokenizer import SentencePieceTokenizer
 
 SENTENCE, TARGET = "A dog runs.", "Ein Hund."
-
-
-@pytest.fixture(scope="module")
-def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Translator:
-    return Translator(tiny_model, tokenizer)
 
 
 @pytest.fixture(scope="module")

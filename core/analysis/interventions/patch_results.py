@@ -88,7 +88,9 @@ class PatchedPairs(PicturedResult):
     def position_names(self, component: Component) -> list[str]:
         """The token at each position, or both where the sentences differ: `girl | boy`."""
         return [
-            readable(clean) if clean == corrupted else f"{readable(clean)} | {_all_readable(corrupted)}"
+            readable(clean)
+            if clean == corrupted
+            else f"{readable(clean)} | {'/'.join(map(readable, corrupted.split('/')))}"
             for clean, corrupted in zip(*position_tokens(self.pairs, component), strict=True)
         ]
 
@@ -96,10 +98,6 @@ class PatchedPairs(PicturedResult):
         """Legend and scale of a grid of `share_cell`s."""
         low, high = (Number(end, ".0f" if limit == 1 else ".3f") for end in (-limit, limit))
         return {"legend": Phrase(LEGENDS[self.into]), "ends": (low, high), "scale": "diverging"}
-
-
-def _all_readable(tokens: str) -> str:
-    return "/".join(map(readable, tokens.split("/"))) if "/" in tokens else readable(tokens)
 
 
 def _both_metrics(runs: PairRuns) -> str:

@@ -11,6 +11,7 @@ from core.formats.checkpoint import CheckpointError
 from core.formats.opening import own_file
 from core.formats.several_models import model_names
 from core.formats.source_files import open_source
+from tests.core.formats.t5_models import zipped
 
 
 @pytest.fixture
@@ -24,10 +25,6 @@ def folder(tmp_path: Path, tiny_checkpoint: Path) -> Path:
     for name in ("opus/model.safetensors", "opus/onnx/decoder.bin", "corpus.npz", "notes.txt"):
         (folder / name).write_bytes(b"no checkpoint of Headlight")
     return folder
-
-
-def zipped(folder: Path) -> Path:
-    return Path(shutil.make_archive(str(folder), "zip", folder))
 
 
 @pytest.mark.parametrize("as_archive", [False, True])
