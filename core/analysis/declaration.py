@@ -136,22 +136,15 @@ def print_table(result: Result, _options: object) -> None:
 
 @dataclass(frozen=True)
 class Analysis:
-    """An analysis.
-
-    Attributes:
-        options: dataclass, each field of which is an `option`; one that the subject's arguments have by the same name
-            has their value.
-        write: prints the result, or writes it to a file, for the command; by default the table as CSV.
-        title, how_to_read: of its panel, marked for translation; "" for an analysis without one.
-    """
+    """An analysis."""
 
     name: str  # of its command
     about: str  # summary, as a sentence without a capital and a full stop
     function: Callable[..., Result]  # takes the subject and its options, and returns a `Result`
-    options: type[Any]
+    options: type[Any]  # dataclass, each field an `option`; one that the subject's arguments have too has their value
     subject: Subject = SENTENCE  # kind of its subject
-    write: Callable[[Any, Any], None] = print_table
-    title: str = ""
+    write: Callable[[Any, Any], None] = print_table  # prints the result, or a file, for the command
+    title: str = ""  # of its panel, marked for translation, as `how_to_read`; "" without a panel
     how_to_read: str = ""
 
     def __post_init__(self) -> None:

@@ -73,21 +73,16 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class Exercise:
-    """A question of a sentence, its answers by their identifiers, and what measures which of them are right.
-
-    Attributes:
-        view, hint: address of the view of the app that shows it, and what to look for there.
-        refused: why this sentence cannot be asked about; None if it can.
-    """
+    """A question of a sentence, its answers by their identifiers, and what measures which of them are right."""
 
     title: str
     question: Callable[[Opened], Phrase]
     options: Callable[[Opened], Mapping[str, str]]
     measure: Callable[[Opened], Measured]
-    view: str
-    hint: str
+    view: str  # address of the app's view that shows it
+    hint: str  # what to look for there
     kind: Kind | Literal[""] = ""  # of attention that it needs; "" if it runs the model
-    refused: Callable[[Opened], Phrase | None] = lambda _: None
+    refused: Callable[[Opened], Phrase | None] = lambda _: None  # why it cannot be asked of this sentence, if so
 
     def refusal(self, opened: Opened) -> Phrase | None:
         """Why it cannot be asked here; None if it can."""

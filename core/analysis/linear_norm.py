@@ -31,15 +31,11 @@ def norm_bias(norm: Norm) -> Tensor:
 
 @dataclass(frozen=True)
 class FrozenNorm:
-    """A norm on the residual stream with its scale held fixed.
-
-    Attributes:
-        gain, bias: [D]
-    """
+    """A norm on the residual stream with its scale held fixed."""
 
     norm: Norm  # the norm
     layer: int  # the layer to whose biases its own is added
-    gain: Tensor
+    gain: Tensor  # [D], as `bias`
     bias: Tensor
     sigma: Tensor  # [T] standard deviation or root of the mean square (with epsilon) of each row in this pass
 

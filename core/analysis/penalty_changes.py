@@ -20,15 +20,11 @@ from core.results import ScoredText
 
 @dataclass(frozen=True)
 class OrderChange:
-    """A length penalty from which on another hypothesis is first.
-
-    Attributes:
-        before, after: indices of the first hypothesis below `alpha` and above.
-    """
+    """A length penalty from which on another hypothesis is first."""
 
     alpha: float  # the penalty at which both have the same score
-    before: int
-    after: int
+    before: int  # index of the first hypothesis below `alpha`
+    after: int  # above
 
 
 def crossing(one: ScoredText, other: ScoredText, formula: PenaltyFormula = "paper") -> float | None:

@@ -86,20 +86,15 @@ class Bars:
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """A line through points.
-
-    Attributes:
-        places, values: of its points; a value that is not finite leaves a gap.
-        shape: a line, its points, both, a ring around each, or bars from 0 at places as far from each other.
-    """
+    """A line through points."""
 
     name: str  # in the legend; "" for none there
-    places: Sequence[float]
+    places: Sequence[float]  # of its points, as `values`; a value that is not finite leaves a gap
     values: Sequence[float]
     color: int | None  # its place among the colours of heads; None for a faint line
     dash: Literal["solid", "dash", "dot"] = "solid"
     width: float = 2  # in pixels
-    shape: Literal["line", "points", "both", "ring", "bars"] = "line"
+    shape: Literal["line", "points", "both", "ring", "bars"] = "line"  # bars are from 0, at even places
     says: str = ""  # of a point on hover, with "{x}" and "{y}" for its place and value; by default the name and both
 
 

@@ -19,10 +19,6 @@ LENGTH_PENALTIES = NumberRange(float, 0, MAX_LENGTH_PENALTY)
 class SearchOptions:
     """Options of a search.
 
-    Attributes:
-        penalty_formula, early_stopping: see `TransformerConfig`.
-        first_is_certain: a prefix's first token is the task's, such as the target's language, of probability one.
-
     Raises:
         ValueError: a value is out of range.
     """
@@ -33,9 +29,9 @@ class SearchOptions:
     beam_size: int = 4  # number of live hypotheses at a position
     length_penalty: float = 0.6  # alpha; 0 ranks by log-probability alone, larger values favour longer hypotheses
     num_hypotheses: int = 1  # number of hypotheses to return
-    penalty_formula: PenaltyFormula = "paper"
+    penalty_formula: PenaltyFormula = "paper"  # see `TransformerConfig`, as for `early_stopping`
     early_stopping: bool = True
-    first_is_certain: bool = False
+    first_is_certain: bool = False  # a prefix's first token is the task's, such as a language, of probability one
     constraints: Constraints = FREE  # what is forbidden in some places
     ends: bool = True  # whether hypotheses end with `eos_id`, which is not generated otherwise
 

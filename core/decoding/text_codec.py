@@ -26,15 +26,11 @@ class PassIds(NamedTuple):
 
 
 class DecoderPass(NamedTuple):
-    """Decoder outputs for T given tokens of one target.
-
-    Attributes:
-        top_ids, top_log_probs: [T, n] the most probable tokens, best first.
-    """
+    """Decoder outputs for T given tokens of one target."""
 
     weights: dict[str, Tensor]  # module path -> attention weights [1, H, Q, K], see `capture_attention`
     log_probs: list[float]  # [T] of the predicted tokens, in nats
-    top_ids: list[list[int]]
+    top_ids: list[list[int]]  # [T, n] the most probable tokens, best first, as `top_log_probs`
     top_log_probs: list[list[float]]
 
 

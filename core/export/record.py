@@ -54,14 +54,10 @@ WeightArrays = dict[Kind, NDArray[np.float32]]  # [layers, heads, queries, keys]
 
 @dataclass(frozen=True)
 class ExplanationRecord:
-    """An explanation and its origin.
-
-    Attributes:
-        model, settings, versions: see the module docstring.
-    """
+    """An explanation and its origin."""
 
     explanation: Explanation  # tokens, log-probabilities, alternatives and all attention maps
-    model: dict[str, Any] = field(default_factory=dict)
+    model: dict[str, Any] = field(default_factory=dict)  # see the module docstring, as for the next two
     settings: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
 

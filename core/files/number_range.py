@@ -9,18 +9,13 @@ LARGEST = 10**15  # of all numbers; an integer up to here is exact as a float, i
 
 @dataclass(frozen=True)
 class NumberRange:
-    """A range of finite numbers; as the `type` of an argument of a command it parses one of them.
-
-    Attributes:
-        least, most: smallest and largest number.
-        above, below: whether `least`, and `most`, is itself outside.
-    """
+    """A range of finite numbers; as the `type` of an argument of a command it parses one of them."""
 
     kind: type[int] | type[float]  # int, or float, which includes integers
-    least: float = 0
-    most: float = LARGEST
-    above: bool = False
-    below: bool = False
+    least: float = 0  # smallest number
+    most: float = LARGEST  # largest
+    above: bool = False  # whether `least` itself is outside
+    below: bool = False  # whether `most` is
     note: str = ""  # meaning of the number, for the message about another one
 
     def __contains__(self, value: object) -> bool:

@@ -36,15 +36,11 @@ MAX_TEXT = 80  # characters of a rendered line
 
 @dataclass(frozen=True, kw_only=True)
 class Style:
-    """The look of a rendered line.
-
-    Attributes:
-        left, right: margins in pixels.
-    """
+    """The look of a rendered line."""
 
     font: str = "DejaVuSans"  # one of `FONTS`
     size: int = 16  # of the em, in pixels
-    left: int = 4
+    left: int = 4  # margin in pixels, as `right`
     right: int = 4
     down: int = 0  # pixels that the line is below its usual place
     slant: float = 0.0  # horizontal shift by vertical distance from the baseline; positive leans to the right

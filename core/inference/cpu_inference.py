@@ -62,13 +62,9 @@ LONGEST = 128  # tokens of a sentence, up to which the compiled encoder is fast
 
 @dataclass(frozen=True)
 class Choice:
-    """Product chosen by `fast` for one shape of matrix, with its measurement.
+    """Product chosen by `fast` for one shape of matrix, with its measurement."""
 
-    Attributes:
-        inputs, outputs: of the matrix.
-    """
-
-    inputs: int
+    inputs: int  # of the matrix, as `outputs`
     outputs: int
     rows: int  # that it was multiplied by
     seconds: dict[str, float]  # the best call of each product, by its name; the first is the exact one

@@ -49,19 +49,14 @@ class Tree:
 
 @dataclass(frozen=True)
 class Constituent:
-    """A constituent and its span.
-
-    Attributes:
-        start, end: first word, and the one after the last.
-        opened, closed: positions of its brackets in the linearised tree.
-    """
+    """A constituent and its span."""
 
     label: str
     depth: int  # 0 for the root
-    start: int
-    end: int
-    opened: int
-    closed: int
+    start: int  # the first word
+    end: int  # the one after the last
+    opened: int  # position of its bracket in the linearised tree
+    closed: int  # of the closing one
 
 
 def read_trees(text: str) -> Iterator[Tree]:

@@ -28,13 +28,9 @@ TEXT_FORMATS = f"plain, {', '.join(COMPRESSED[:-1])} or {COMPRESSED[-1]}"  # for
 
 @dataclass(frozen=True)
 class ParallelText:
-    """Files of sentence pairs; each iteration reads them from the start.
+    """Files of sentence pairs; each iteration reads them from the start."""
 
-    Attributes:
-        source, target: files of one side each, paired in order.
-    """
-
-    source: Sequence[Path] = ()
+    source: Sequence[Path] = ()  # files of one side each, paired in order with those of `target`
     target: Sequence[Path] = ()
     pairs: Sequence[Path] = ()  # files with both sides, read after those; see `read_pairs`
     languages: tuple[str, str] | None = None  # of source and target, for files that name their sides by language

@@ -29,15 +29,11 @@ SAME_LABEL = {"PRT": "ADVP"}
 
 @dataclass(frozen=True)
 class TreeScore:
-    """The score of a parser with one search setting on a set of trees.
-
-    Attributes:
-        f1, precision, recall: of the labelled brackets of all sentences, in per cent.
-    """
+    """The score of a parser with one search setting on a set of trees."""
 
     test_set: str
     sentences: int
-    f1: float
+    f1: float  # of the labelled brackets of all sentences, in per cent, as precision and recall
     precision: float
     recall: float
     exact: float  # sentences with exactly the gold brackets, in per cent

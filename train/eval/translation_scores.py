@@ -46,30 +46,23 @@ class TestSet:
 
 @dataclass(frozen=True)
 class Score:
-    """The scores of a model with one search setting on a test set.
-
-    Attributes:
-        bleu, chrf: cased sacreBLEU and chrF of the whole set, with their signatures.
-        paper_bleu, lowercased_bleu: other variants of BLEU, to compare with papers; see `train.eval.bleu`.
-        perplexity: per predicted piece, see `perplexity`; None for a model without causal mask, which has none.
-        seconds, tokens_per_second: of the search; tokens are pieces of the translations, `</s>` included.
-    """
+    """The scores of a model with one search setting on a test set."""
 
     test_set: str
     sentences: int
-    bleu: float
+    bleu: float  # cased sacreBLEU of the whole set, as chrF, with their signatures
     bleu_signature: str
     chrf: float
     chrf_signature: str
-    paper_bleu: float
+    paper_bleu: float  # a variant, as the next, to compare with papers; see `train.eval.bleu`
     paper_bleu_signature: str
     lowercased_bleu: float
     lowercased_bleu_signature: str
-    perplexity: float | None
+    perplexity: float | None  # per predicted piece, see `perplexity`; None for a model without causal mask
     beam_size: int  # of the search; with `iterations`, the number of length candidates
     length_penalty: float
-    seconds: float
-    tokens_per_second: float
+    seconds: float  # of the search, as the next
+    tokens_per_second: float  # pieces of the translations, `</s>` included
     date: str
     iterations: int | None = None  # of mask-predict; None for a search for next tokens
 

@@ -37,17 +37,11 @@ HeadOrMean = tuple[int | None, int | None]  # layer and head, from 0; None for t
 
 @dataclass(frozen=True)
 class WordAlignment:
-    """Alignment of one sentence by one aligner.
+    """Alignment of one sentence by one aligner."""
 
-    Attributes:
-        source, target: the words, without special tokens.
-        weights: [target words, source words]; the rest of a row to 1 is on special tokens, or (rollout and
-            contributions) comes from the prefix.
-    """
-
-    source: tuple[str, ...]
+    source: tuple[str, ...]  # the words, without special tokens, as of `target`
     target: tuple[str, ...]
-    weights: Tensor
+    weights: Tensor  # [target words, source words]; the rest is on special tokens or (rollout, contributions) prefix
 
     @cached_property
     def links(self) -> frozenset[Link]:

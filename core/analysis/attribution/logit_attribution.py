@@ -63,24 +63,19 @@ class LogitTerm(NamedTuple):
 
 @dataclass(frozen=True)
 class LogitAttribution(PicturedResult):
-    """Terms that sum to a logit, or to a difference of two, in nats.
-
-    Attributes:
-        against: id of the token whose logit is subtracted; "mean" for the mean over the vocabulary; None for nothing.
-        token_embedding, position_embedding: terms of the fed token and of its position.
-        biases: [L] of both attention sub-layers, the feed-forward network and the norms of a layer; of the first layer
-            with that of a norm on the embedding, of the last with those of a final norm and of the logits.
-    """
+    """Terms that sum to a logit, or to a difference of two, in nats."""
 
     position: int  # of the predicted token, from 0
     token: int  # id whose logit is split
-    against: Against
+    against: Against  # id of the token whose logit is subtracted; "mean" for that over the vocabulary; None for nothing
     logit: float  # the same number from the model's own logits
-    token_embedding: float
-    position_embedding: float
+    token_embedding: float  # term of the fed token
+    position_embedding: float  # of its position
     decoder_self: Tensor  # [L, H, T] by layer, head and attended prefix position; later positions are 0
     cross: Tensor  # [L, H, S] by layer, head and attended encoder position
     feed_forward: Tensor  # [L]
+    # [L] of both attention sub-layers, the feed-forward network and the norms of a layer; of the first layer with that
+    # of a norm on the embedding, of the last with those of a final norm and of the logits
     biases: Tensor
     key_tokens: Mapping[str, Sequence[str]]  # the tokens that each kind attends to
     piece: Callable[[int], str]  # piece of the vocabulary by its id

@@ -207,18 +207,13 @@ def _let_through(
 
 @dataclass(frozen=True)
 class EdgeFlow:
-    """Inputs of a head, and the change that arrives through one edge.
-
-    Attributes:
-        scores, weights: [2, Q, K] as the model computes them; scores are minus infinity where the mask hides a key.
-        values: [K] length of the change of each value, relative to the value; 0 unless the edge leads to the values.
-    """
+    """Inputs of a head, and the change that arrives through one edge."""
 
     queries: Tensor  # [2, Q, d_k] before and after the change
     keys: Tensor  # [2, K, d_k]
-    scores: Tensor
+    scores: Tensor  # [2, Q, K] as the model has them, as `weights`; minus infinity where the mask hides a key
     weights: Tensor
-    values: Tensor
+    values: Tensor  # [K] length of the change of each value, relative to it; 0 unless the edge leads to the values
     relative: Tensor | None  # [Q, K] part of the scores that belongs to distances; None without relative positions
 
     def products(self, moment: int, query: int, key: int) -> ScoreProducts:

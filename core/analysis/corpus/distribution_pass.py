@@ -98,15 +98,11 @@ class _Occurrences:
 
 @dataclass(frozen=True)
 class CountedSentence:
-    """What all layers of one kind of attention have in common in a sentence.
-
-    Attributes:
-        query_numbers, key_numbers: of the tokens of the rows that count, and of the keys that they see.
-    """
+    """What all layers of one kind of attention have in common in a sentence."""
 
     pairs: _TextPairs
-    query_numbers: Tensor
-    key_numbers: Tensor
+    query_numbers: Tensor  # of the tokens of the rows that count
+    key_numbers: Tensor  # of the keys that they see
     keys: Tensor  # [K] whether any of these rows sees the key
 
 

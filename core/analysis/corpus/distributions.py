@@ -38,21 +38,16 @@ TOKEN_MEASURES: tuple[TokenMeasure, ...] = ("weight", "strength")
 
 @dataclass(frozen=True, eq=False)
 class DistributionTable:
-    """Distributions of all heads, in the order of the index's cards: N heads, n sampled sentences.
-
-    Attributes:
-        queries, keys: [N, n] positions of this pair.
-        token_ids: [N, 2, 2, TOP_TOKENS] of the top tokens, by `TOKEN_SIDES` and `TOKEN_MEASURES`; -1 if fewer.
-    """
+    """Distributions of all heads, in the order of the index's cards: N heads, n sampled sentences."""
 
     sentences: NDArray[np.uint16]  # [n] of the sample, in the order of `CorpusIndex.sentences`
     strengths: NDArray[np.float32]  # [N, n] of the strongest pair of each; 0 where a head has no row that counts
-    queries: NDArray[np.uint16]
+    queries: NDArray[np.uint16]  # [N, n] positions of this pair, with `keys`
     keys: NDArray[np.uint16]
     weights: NDArray[np.uint32]  # [N, WEIGHT_BINS] number of sentences by their strongest weight
     distances: NDArray[np.float32]  # [N, len(DISTANCES)] share of the weight; what lacks to 1 is on special tokens
     diagonal: NDArray[np.float32]  # the same, against the diagonal; 0 in self-attention
-    token_ids: NDArray[np.int32]
+    token_ids: NDArray[np.int32]  # [N, 2, 2, TOP_TOKENS] top tokens by `TOKEN_SIDES` and `TOKEN_MEASURES`; -1 if fewer
     token_values: NDArray[np.float32]  # their mean weight or strength
 
     def decile(self, row: int, decile: int) -> list[int]:

@@ -28,16 +28,12 @@ Numbers = NDArray[np.uint16]
 
 @dataclass(frozen=True)
 class CorpusFacts:
-    """Origin of an index.
-
-    Attributes:
-        licence, attribution: of the sentences; "" if not stated.
-    """
+    """Origin of an index."""
 
     checkpoint: str  # name of the checkpoint's file
     digest: str  # its SHA-256 in hexadecimal
     corpus: str  # name of the sentences
-    licence: str = ""
+    licence: str = ""  # of the sentences, as `attribution`; "" if not stated
     attribution: str = ""
     translations: str = "1"  # `given`, or the beam size of the search
     num_sentences: int = 0  # that were read
@@ -72,29 +68,21 @@ class NeuronExample(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class HeadTable:
-    """Examples of all heads, in the order of the index's cards: N heads, P places, k examples.
-
-    Attributes:
-        queries, keys: [N, P, k] positions from 0.
-    """
+    """Examples of all heads, in the order of the index's cards: N heads, P places, k examples."""
 
     strengths: Floats  # [N, P, k], strongest first; 0 where there are fewer
     sentences: Numbers  # [N, P, k] from 0, in the order of `CorpusIndex.sentences`
-    queries: Numbers
+    queries: Numbers  # [N, P, k] positions from 0, as `keys`
     keys: Numbers
     quantiles: Floats  # [N, len(QUANTILES)] over all rows of their strongest key
 
 
 @dataclass(frozen=True, eq=False)
 class NeuronTable:
-    """Examples of the neurons of one stack: L layers, F neurons each, k examples.
-
-    Attributes:
-        sentences, positions: [L, F, k]
-    """
+    """Examples of the neurons of one stack: L layers, F neurons each, k examples."""
 
     activations: Floats  # [L, F, k], highest first; 0 where there are fewer
-    sentences: Numbers
+    sentences: Numbers  # [L, F, k], as `positions`
     positions: Numbers
     quantiles: Floats  # [L, F, len(QUANTILES)] over all tokens
     active: Floats  # [L, F] share of tokens with a positive activation

@@ -35,11 +35,7 @@ PlacedWord = tuple[
 
 @dataclass(frozen=True)
 class WordPair:
-    """Two words that one kind of attention links.
-
-    Attributes:
-        query, key: the two words.
-    """
+    """Two words that one kind of attention links."""
 
     kind: Kind
     rows: range  # positions of the query's rows in the maps of this kind
@@ -57,14 +53,10 @@ class HeadWeight(NamedTuple):
 
 @dataclass(frozen=True)
 class PairHeads(PicturedResult):
-    """All heads of the kind that links two words, the most weight first.
-
-    Attributes:
-        query_text, key_text: the words as they are displayed.
-    """
+    """All heads of the kind that links two words, the most weight first."""
 
     pair: WordPair
-    query_text: str
+    query_text: str  # the word as it is displayed, as `key_text`
     key_text: str
     heads: tuple[HeadWeight, ...]
 
@@ -146,11 +138,7 @@ def _word(tokens: Sequence[str], positions: range) -> str:
 
 @dataclass(frozen=True)
 class PairOptions:
-    """Options of `pair`.
-
-    Attributes:
-        query, key: names of the two words, see `named_word`; `word_pair` says which of them is the query.
-    """
+    """Options of `pair`: names of the two words, see `named_word`; `word_pair` says which of them is the query."""
 
     query: str = option(help="the word that attends: its side and number, such as source.8", metavar="WORD")
     key: str = option(help="the word that is attended to, such as source.2", metavar="WORD")

@@ -190,16 +190,11 @@ def cut_translator(translator: Translator, *cuts: Sequence[Cut]) -> Generator[Tr
 
 @dataclass(frozen=True)
 class CutEffect:
-    """Effect of cuts on a given translation.
+    """Effect of cuts on a given translation."""
 
-    Attributes:
-        before, after: the pass without and with the cuts.
-        drawn: change of the whole with the same cuts in each other head of their layers.
-    """
-
-    before: Explanation
-    after: Explanation
-    drawn: tuple[float, ...] = ()
+    before: Explanation  # the pass without the cuts
+    after: Explanation  # with them
+    drawn: tuple[float, ...] = ()  # change of the whole with the same cuts in each other head of their layers
 
     @property
     def changes(self) -> tuple[float, ...]:

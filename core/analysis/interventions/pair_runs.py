@@ -47,22 +47,17 @@ class Patch:
 
 @dataclass(frozen=True)
 class PairRuns:
-    """The runs of a clean (row 0) and of a corrupted source with one target prefix.
-
-    Attributes:
-        token, against: ids of A and B.
-        heads: [2, S or T, H, d_v] outputs of the heads of each attention layer, before the output matrix.
-    """
+    """The runs of a clean (row 0) and of a corrupted source with one target prefix."""
 
     translator: Translator
     texts: tuple[str, str]  # both sources
     source_ids: Tensor  # [2, S]
     fed: Tensor  # [1, T] tokens fed to the decoder; the last one predicts the token
-    token: int
-    against: int
+    token: int  # id of A
+    against: int  # of B
     metric: Metric
     outputs: dict[tuple[Component, int], Tensor]  # [2, S or T, D] output of each component of each layer
-    heads: dict[tuple[Kind, int], Tensor]
+    heads: dict[tuple[Kind, int], Tensor]  # [2, S or T, H, d_v] outputs of each layer's heads, before the output matrix
     entered: dict[Stack, Tensor]  # [2, S or T, D] input of the first layer of each side
     masks: dict[tuple[Kind, int], Tensor]  # [1, 1 or H, ...] of each layer, as `MultiHeadAttention.forward` takes them
     memory: Tensor  # [2, S, D] output of the encoder

@@ -35,13 +35,9 @@ PATCHED_TOKENS = 1024  # of a batch of patched runs
 
 @dataclass(frozen=True)
 class Effects:
-    """Metric of patched runs beside the metric of both runs.
+    """Metric of patched runs beside the metric of both runs."""
 
-    Attributes:
-        clean, corrupted: metric without a patch.
-    """
-
-    clean: float
+    clean: float  # metric without a patch, as `corrupted`
     corrupted: float
     values: Tensor  # metric with one, of any shape; NaN where not measured yet
 

@@ -32,14 +32,10 @@ LEAST_RUNS = 2  # timed passes, after a first one that measures memory and warms
 
 @dataclass(frozen=True)
 class Cost:
-    """Measurement of one layer.
-
-    Attributes:
-        n, d, k, r: see `Sizes`; k is None without a kernel, r without a neighbourhood.
-    """
+    """Measurement of one layer."""
 
     layer: str  # a key of `LAYER_TYPES`
-    n: int
+    n: int  # as d, k and r, see `Sizes`; k is None without a kernel, r without a neighbourhood
     d: int
     k: int | None
     r: int | None

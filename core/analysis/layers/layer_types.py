@@ -113,23 +113,16 @@ class SeparableConvolutional(SequenceLayer):
 
 @dataclass(frozen=True, kw_only=True)
 class LayerType:
-    """A row of Table 1.
-
-    Attributes:
-        complexity, sequential, path: the three columns as in the paper.
-        bound, sequential_bound, path_bound: the expressions inside O(), as numbers.
-        operations: number of multiplications (each with an addition) of one layer, including the constant factors that
-            `bound` omits.
-    """
+    """A row of Table 1."""
 
     name: str  # display name
-    complexity: str
+    complexity: str  # this column, `sequential` and `path` are as in the paper
     sequential: str
     path: Callable[[bool], str]
-    bound: Callable[[Sizes], float]
+    bound: Callable[[Sizes], float]  # the expression inside O() as a number, as the next two
     sequential_bound: Callable[[Sizes], float]
     path_bound: Callable[[Sizes], float]
-    operations: Callable[[Sizes], int]
+    operations: Callable[[Sizes], int]  # multiplications, each with an addition, with the constants that `bound` omits
     build: Callable[[Sizes, int], SequenceLayer]  # the layer at a depth of a stack, counted from 0
     causal: bool = False  # whether positions depend on earlier positions only
 

@@ -30,19 +30,15 @@ from core.translator import Translator
 class ScoreProducts:
     """Query, key and score of one cell of an attention map.
 
-    Attributes:
-        query, key: [d_k] float64.
-        relative: score of the distance, in self-attention of a model with relative positions; else None.
-
     Raises:
         DisagreementError: the products do not sum to the score.
     """
 
-    query: Tensor
+    query: Tensor  # [d_k] float64, as `key`
     key: Tensor
     own_score: float  # score that the model computed; minus infinity where the mask hides the key
     weight: float  # attention weight that the model computed
-    relative: float | None = None
+    relative: float | None = None  # score of the distance, in self-attention of a model with relative positions
 
     def __post_init__(self) -> None:
         if not self.is_hidden:

@@ -29,17 +29,12 @@ class EmbeddingSteps:
 
 @dataclass(frozen=True)
 class StackSteps:
-    """Layers of which only the effect is shown.
+    """Layers of which only the effect is shown."""
 
-    Attributes:
-        first, last: number of the first and of the last of these layers, from 0.
-        before, after: [D] state of the token before and after them.
-    """
-
-    first: int
-    last: int
-    before: Tensor
-    after: Tensor
+    first: int  # number of the first of these layers, from 0
+    last: int  # of the last
+    before: Tensor  # [D] state of the token before them
+    after: Tensor  # after them
 
 
 @dataclass(frozen=True)
@@ -47,30 +42,22 @@ class NormSteps:
     """LayerNorm (Ba et al. 2016; 3.1), or RMSNorm.
 
     gain * (x - mean) / sqrt(variance + epsilon) + bias; of RMSNorm gain * x / sqrt(mean square + epsilon).
-
-    Attributes:
-        mean, variance: of the D numbers of the input; in an RMSNorm 0 and their mean square.
-        gain, bias: [D] parameters; the bias of an RMSNorm is 0.
     """
 
     kind: NormKind  # which of the two
     x: Tensor  # [D] input
-    mean: float
-    variance: float
+    mean: float  # of the D numbers of the input; in an RMSNorm 0
+    variance: float  # in an RMSNorm their mean square
     epsilon: float  # added to the variance
     normalised: Tensor  # [D] with mean 0 and variance 1; in an RMSNorm with mean square 1
-    gain: Tensor
-    bias: Tensor
+    gain: Tensor  # [D] parameter
+    bias: Tensor  # [D] parameter; of an RMSNorm 0
     output: Tensor  # [D]
 
 
 @dataclass(frozen=True)
 class AttentionSteps:
-    """One head of an attention sub-layer, for one query (3.2.1, 3.2.2).
-
-    Attributes:
-        undivided_weights, undivided_gradients: [K] those that they would have; the model computes none of these.
-    """
+    """One head of an attention sub-layer, for one query (3.2.1, 3.2.2)."""
 
     kind: Kind  # which of the three uses of attention (3.2.3)
     head: int  # counted from 0
@@ -85,7 +72,7 @@ class AttentionSteps:
     weights: Tensor  # [K] exponentials divided by their sum
     gradients: Tensor  # [K] weight * (1 - weight), the derivative of a weight by its own score
     undivided: Tensor  # [K] q . k, plus `relative`: the scores without the division by sqrt(d_k), before the mask
-    undivided_weights: Tensor
+    undivided_weights: Tensor  # [K] those that they would have, as the gradients; the model computes neither
     undivided_gradients: Tensor
     values: Tensor  # [K, d_v]
     weighted: Tensor  # [K, d_v] weight * value

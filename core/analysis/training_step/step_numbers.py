@@ -32,18 +32,13 @@ class SmoothedLabel:
 
 @dataclass(frozen=True)
 class TrainingStep(PicturedResult):
-    """One step of training on a pair. Of T predicted tokens, `</s>` last; log-probabilities are in nats.
-
-    Attributes:
-        fed_tokens, predicted_tokens: [T] what goes in and what is to come out; the source is in `source_tokens`.
-        log_probs, log_probs_after: [T] of the labels before and after the step of all weights.
-    """
+    """One step of training on a pair. Of T predicted tokens, `</s>` last; log-probabilities are in nats."""
 
     position: int  # of `label`
     step: int  # its number, counted from 1
     source_tokens: tuple[str, ...]
-    fed_tokens: tuple[str, ...]
-    predicted_tokens: tuple[str, ...]
+    fed_tokens: tuple[str, ...]  # [T] what goes in
+    predicted_tokens: tuple[str, ...]  # [T] what is to come out
     num_forced: int  # tokens at the start that the model is given, which are in no loss
     mask: Tensor  # [T, T] boolean, True where a position may attend to another
     label_nll: tuple[float, ...]  # [T] -log p of each label; `uniform_nll`: [T] mean of -log p over the vocabulary
@@ -53,8 +48,8 @@ class TrainingStep(PicturedResult):
     weight: WeightGradient  # the followed weight with its gradient
     rate: float  # learning rate of the step
     adam: AdamNumbers  # the step of Adam for the weight: scalars
-    log_probs: tuple[float, ...]
-    log_probs_after: tuple[float, ...]
+    log_probs: tuple[float, ...]  # [T] of the labels before the step of all weights
+    log_probs_after: tuple[float, ...]  # after it
     loss_after: float  # the loss after it
     gap: float  # largest difference between `log_probs` and those of the model itself, in float32
     part: Part = "tokens"  # of which `table` is by default

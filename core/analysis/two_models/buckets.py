@@ -20,18 +20,13 @@ FREQUENCIES = (1, 2, 4, 9, 99)  # occurrences in the references up to which a bu
 
 @dataclass(frozen=True)
 class Bucket:
-    """Some sentences, or some words of the references.
+    """Some sentences, or some words of the references."""
 
-    Attributes:
-        least, most: of the words in their sources, or of their occurrences in the references; `most` is None in the
-            last bucket.
-        first, second: from 0 to 100; of sentences chrF of them all, of words the F-measure: the harmonic mean of the
-            share of the references' words that a model has, and of the share of its words that the references have.
-    """
-
-    least: int
-    most: int | None
+    least: int  # of the words in their sources, or of their occurrences in the references; `most` likewise
+    most: int | None  # None in the last bucket
     count: int  # of the sentences, or of the words of the references, each counted as often as it occurs
+    # from 0 to 100, as `second`; of sentences chrF of them all, of words the F-measure: the harmonic mean of the share
+    # of the references' words that a model has, and of the share of its words that the references have
     first: float
     second: float
 

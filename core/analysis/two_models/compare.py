@@ -58,14 +58,10 @@ class CompareOptions:
 
 @dataclass(frozen=True)
 class SignCount:
-    """The sentences on which a sign of a bad translation fires, of each model by its own threshold.
-
-    Attributes:
-        first, second: None of a model without a threshold.
-    """
+    """The sentences on which a sign of a bad translation fires, of each model by its own threshold."""
 
     sign: SignName
-    first: int | None
+    first: int | None  # None of a model without a threshold, as `second`
     second: int | None
 
 

@@ -29,17 +29,12 @@ ROUNDING = 1e-9  # below any difference of two scores that are not equal
 
 @dataclass(frozen=True)
 class PairedScore:
-    """One metric on a test set.
-
-    Attributes:
-        first, second: the score of each model.
-        first_interval, second_interval: half the width of the 95 % interval of each.
-    """
+    """One metric on a test set."""
 
     metric: str  # "BLEU" or "chrF2", from 0 to 100
-    first: float
-    second: float
-    first_interval: float
+    first: float  # the score of the first model
+    second: float  # of the second
+    first_interval: float  # half the width of its 95 % interval; `second_interval` likewise
     second_interval: float
     p_value: float  # the probability of a difference as large if both models were alike; 1 if the scores are equal
     signature: str  # sacreBLEU's

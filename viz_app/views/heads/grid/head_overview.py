@@ -49,18 +49,12 @@ them is right.
 
 @dataclass(frozen=True)
 class Arrangement:
-    """The order of the grid, and the heads it is limited to.
-
-    Attributes:
-        cards: of all heads.
-        labels: only heads with one of these are shown; none: all heads.
-        pair: all heads by their weight between the two selected words, if two are.
-    """
+    """The order of the grid, and the heads it is limited to."""
 
     sort: Sort
-    cards: Sequence[ScoreCard]
-    labels: Sequence[str]
-    pair: PairHeads | None = None
+    cards: Sequence[ScoreCard]  # of all heads
+    labels: Sequence[str]  # only heads with one of these are shown; none: all heads
+    pair: PairHeads | None = None  # all heads by their weight between the two selected words, if two are
 
     def order(self) -> Sequence[head_names.LayerHead] | None:
         """Return the heads to show in order; None: all heads, layer by layer."""
