@@ -19,10 +19,7 @@ LINES = (AUDIT.parents[1] / "constraints.txt").read_text("utf-8").splitlines()
 def advisory(folder: Path, name: str, number: int, events: list[dict[str, str]], **more: object) -> None:
     affected = {
         "package": {"ecosystem": "PyPI", "name": name},
-        "ranges": [
-            {"type": "GIT", "events": [{"introduced": "0"}]},
-            {"type": "ECOSYSTEM", "events": events},
-        ],
+        "ranges": [{"type": "GIT", "events": [{"introduced": "0"}]}, {"type": "ECOSYSTEM", "events": events}],
         **({"versions": more.pop("versions")} if "versions" in more else {}),
     }
     path = folder / "vulns" / name.lower() / f"PYSEC-2026-{number}.yaml"

@@ -12,14 +12,7 @@ from core import CheckpointError, Translator
 from core.cli import commands as cli
 from core.export import load_explanation, record_of, save_explanation
 from core.formats.checkpoint import save_checkpoint
-from tests.core.formats.hand_written_models import (
-    ANNOTATED,
-    HEADS,
-    SIZES,
-    SPECIAL,
-    Annotated,
-    write_description,
-)
+from tests.core.formats.hand_written_models import ANNOTATED, HEADS, SIZES, SPECIAL, Annotated, write_description
 from tests.core.formats.torch_models import Seq2Seq
 
 DESCRIBED: dict[str, Any] = {"model_type": "torch.nn.Transformer", "nhead": HEADS, **SPECIAL}
