@@ -45,18 +45,12 @@ HEAVY: tuple[dict[str, str], ...] = (
 
 
 class Load:
-    """Visitors of an app at an address, until a time.
-
-    Attributes:
-        seconds: of the answers of each interaction.
-        errors: messages.
-        mixed: number of answers about another sentence than that of the visitor.
-    """
+    """Visitors of an app at an address, until a time."""
 
     def __init__(self, address: str, sources: dict[str, object], end: float, pause: float) -> None:
-        self.seconds: dict[str, list[float]] = defaultdict(list)
+        self.seconds: dict[str, list[float]] = defaultdict(list)  # of the answers of each interaction
         self.errors: list[str] = []
-        self.mixed = 0
+        self.mixed = 0  # number of answers about another sentence than that of the visitor
         self._address, self._sources, self._end, self._pause = address, sources, end, pause
         self._lock = threading.Lock()
 

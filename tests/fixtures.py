@@ -207,9 +207,7 @@ def checkpoint_of_any_kind(
     tiny_checkpoint: Path,
     parallel_text: list[tuple[str, str]],
 ) -> Path:
-    """A checkpoint of an untrained model of Headlight, or of one that was imported, whose translations depend on
-    attention. Do not modify it: copy it.
-    """
+    """An untrained model, own or imported, whose translations depend on attention. Do not modify it: copy it."""
     from tests.core.formats import marian_models, t5_models
 
     folder = tmp_path_factory.mktemp(request.param) / "model"

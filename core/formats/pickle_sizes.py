@@ -40,11 +40,7 @@ _LEAVES = {  # numbers and texts, most of the operations of a long pickle
 
 
 class ForeignCallError(ValueError):
-    """A pickle calls something that is not part of a tensor.
-
-    Attributes:
-        name: of the class or function.
-    """
+    """A pickle calls something that is not part of a tensor: a class or function called `name`."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"it calls for {name:.80}")
@@ -52,18 +48,13 @@ class ForeignCallError(ValueError):
 
 
 class _Value:
-    """A value that a pickle makes.
-
-    Attributes:
-        size: number of elements, with those of tuples among them.
-        is_filled: whether elements were added to it, so that it is no key of a dictionary.
-    """
+    """A value that a pickle makes."""
 
     __slots__ = "is_filled", "size"
 
     def __init__(self, size: int) -> None:
-        self.size = size
-        self.is_filled = False
+        self.size = size  # number of elements, with those of tuples among them
+        self.is_filled = False  # whether elements were added to it, so that it is no key of a dictionary
 
 
 _MARK = _Value(0)

@@ -16,14 +16,11 @@ from core.native import library
 
 
 class CompiledEncoder:
-    """The encoder's layers and norms.
+    """The encoder's layers and norms; `name` is that of the kind of weights.
 
     Args:
         model: on a CPU, in float32 but for matrices that are kept in half precision.
         dtype: of the matrices in float32, see `library.Matrix`; bfloat16: of all.
-
-    Attributes:
-        name: of the kind of weights.
     """
 
     def __init__(self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype) -> None:
@@ -63,15 +60,12 @@ class CompiledEncoder:
 
 
 class CompiledDecoder:
-    """The decoder's layers and the projection to the vocabulary.
+    """The decoder's layers and the projection to the vocabulary; `name` is that of the kind of weights.
 
     Args:
         model: on a CPU, in float32 but for matrices that are kept in half precision.
         dtype: of the matrices in float32, see `library.Matrix`; int8: of all.
         outer: the same for the second matrices of the feed-forward networks; None: as `dtype`.
-
-    Attributes:
-        name: of the kind of weights.
     """
 
     def __init__(

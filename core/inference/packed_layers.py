@@ -13,12 +13,9 @@ MOST_FEW_ROWS = 16  # up to here, the measurement of few rows applies
 
 
 class LazyProduct(nn.Module):
-    """A product that is packed at its first use.
+    """A product that is packed at its first use; before that, `product` is None.
 
     With compiled steps and encoder, a search uses no product of PyTorch: a copy of the weights would be waste.
-
-    Attributes:
-        product: None before.
     """
 
     def __init__(self, pack: Callable[[], nn.Module]) -> None:

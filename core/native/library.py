@@ -200,15 +200,12 @@ def threads_of_product(rows: int, product: LinearStruct) -> int:
 
 
 class Matrix:
-    """Weights of a product as the library reads them.
+    """Weights of a product as the library reads them, by the pointers of `struct`, as long as this object exists.
 
     Args:
         weight: [outputs, inputs] in a type of `ROW_MAJOR`.
         bias: [outputs] or None.
         dtype: of a copy in panels, see `panelled`; None: the weights themselves, for a third less speed with many rows.
-
-    Attributes:
-        struct: points to the weights, as long as this object exists.
     """
 
     def __init__(

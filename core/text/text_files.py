@@ -23,11 +23,7 @@ _START = 1024  # bytes by which an encoding is recognised
 
 
 class NotTextError(ValueError):
-    """Bytes that are not UTF-8 text.
-
-    Attributes:
-        problem: description of the bytes, without the name of the file.
-    """
+    """Bytes that are not UTF-8 text; `problem` describes them without the name of the file."""
 
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(f"{name} is not UTF-8 text: {problem}; convert it to UTF-8")

@@ -16,11 +16,6 @@ SCORES = (math.nan, math.inf, -math.inf, 3e38)
 IDS = (-2, -1, 0, 5, 10**6, 2**31 - 1, -(2**31))
 
 
-def set_all(model: messages.ModelProto, name: str, value: object) -> None:
-    for piece in model.pieces:
-        setattr(piece, name, value)
-
-
 def damaged_models(data: bytes) -> Iterator[tuple[str, bytes]]:
     """Damaged copies of a model with their names; those in front are of known defects of SentencePiece."""
     charsmap = Model.FromString(data).normalizer_spec.precompiled_charsmap

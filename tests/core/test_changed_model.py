@@ -37,9 +37,7 @@ pytestmark = pytest.mark.usefixtures("short_translations")
 
 
 def searches_otherwise(translator: Translator, changed: str) -> bool:
-    """Whether the faster search has no such module to change: fused attention has no softmax, compiled layers have none
-    at all.
-    """
+    """Whether the faster search has no such module: fused attention has no softmax, compiled layers have no module."""
     return changed == "softmax" or (library.library() is not None and packable(translator.model))
 
 

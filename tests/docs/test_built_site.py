@@ -27,9 +27,7 @@ def build_site(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The site that `mkdocs build` has just written to the folder `SITE`; without it, built from the results of earlier
-    builds where there are any.
-    """
+    """The site that `mkdocs build` has written to the folder `SITE`, or one built from results of earlier builds."""
     if built := os.environ.get("SITE"):
         yield Path(built)
         return

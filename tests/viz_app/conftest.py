@@ -102,9 +102,7 @@ def nothing_in_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def small_checkpoint(saved_model: SaveModel) -> Path:
-    """A checkpoint of an untrained model with 1 + 2 layers of two heads, for analyses that take a pass for each of many
-    heads or edges. Do not modify it: copy it.
-    """
+    """An untrained model with 1 + 2 layers of two heads, for analyses of many passes. Do not modify it: copy it."""
     return saved_model("small", 1, num_encoder_layers=1, num_heads=2)
 
 

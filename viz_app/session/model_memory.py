@@ -32,15 +32,10 @@ class ModelError(ToldError):
 
 
 class SeveralModelsError(ModelError):
-    """A folder or an archive holds several models.
-
-    Attributes:
-        source: name of the folder or archive.
-        models: their paths in it.
-    """
+    """A folder or an archive holds several models."""
 
     def __init__(self, message: str, source: str, models: Sequence[str]) -> None:
-        """Take the names of the source and of its models."""
+        """Take the name of the folder or archive, and the paths of the models in it."""
         super().__init__(message)
         self.source, self.models = source, tuple(models)
 

@@ -137,10 +137,7 @@ def head_links(cross: Sequence[AttentionMap], layer: int, head: int) -> HeadLink
 class ContentWords:
     """Words that are linked in a sentence, those of the target without punctuation, whatever the weights.
 
-    A translation of punctuation only keeps all rows.
-
-    Attributes:
-        rows: of the target words.
+    `rows` are those of the target words; a translation of punctuation only keeps all.
     """
 
     def __init__(self, cross: AttentionMap) -> None:

@@ -27,10 +27,8 @@ class UniformSample:
     """Sentences of a sample in which each one read so far is with the same probability.
 
     All sentences of the corpus, `population`, are put into a random order at first, and those of the lowest ranks are
-    kept, so the sample depends neither on the order of reading nor on the sentences.
-
-    Attributes:
-        kept: what was recorded of each sentence of the sample, by its number.
+    kept, so the sample depends neither on the order of reading nor on the sentences. `kept` is what was recorded of
+    each, by its number.
     """
 
     def __init__(self, population: int, size: int = distributions.SAMPLE_SIZE, seed: int = SEED) -> None:

@@ -46,12 +46,10 @@ class Distribution:
     """Counts of the values of many series in bins, eight to an octave.
 
     A bin is the float32 numbers of one exponent and first three bits of mantissa: quantiles are exact to 1/16.
+    `total` is the number of values of each series; those that are not positive count there only.
 
     Args:
         num_series: N.
-
-    Attributes:
-        total: number of values of each series; those that are not positive count here only.
     """
 
     def __init__(self, num_series: int) -> None:

@@ -85,9 +85,7 @@ BOUNDS: dict[str, Bound] = {
 
 
 def cases() -> list[tuple[Tensor, Tensor, Tensor]]:
-    """Weight (in half precision), bias and rows: of odd sizes, of a multiple of every block size, with sums of large
-    products, and zeros.
-    """
+    """Weight (in half precision), bias and rows: odd sizes, multiples of every block size, large sums, and zeros."""
     torch.manual_seed(6)
     found = [
         (torch.randn(outputs, inputs), torch.randn(outputs), torch.randn(37, inputs))

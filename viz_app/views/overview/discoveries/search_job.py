@@ -11,11 +11,7 @@ from viz_app.session.models import Model
 
 
 class Search:
-    """A search for discoveries.
-
-    Attributes:
-        found: what is found so far.
-    """
+    """A search for discoveries, `found` so far."""
 
     def __init__(self, model: Model) -> None:
         self.model, self.found = model, Discoveries((), 0, search.num_steps(EVERYDAY))
