@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
+from core.files.number_range import COUNTED_FROM_1
 from core.results import Explanation
 from core.translator import Translator
 
@@ -107,6 +108,15 @@ def piece_id(sentence: Sentence, piece: str) -> int:
         ValueError: there is no such piece.
     """
     return sentence.translator.tokenizer.target.token_id(piece)
+
+
+# arguments of `option`
+PIECE: dict[str, Any] = {"type": str, "read": piece_id}
+PREDICTED_TOKEN: dict[str, Any] = {
+    "help": "number of the predicted token, counted from 1",
+    "type": COUNTED_FROM_1,
+    "read": predicted_position,
+}
 
 
 def check_position(position: int, num_predicted: int) -> None:

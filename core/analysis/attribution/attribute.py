@@ -25,9 +25,8 @@ from core.analysis.attribution.forward_trace import trace_forward
 from core.analysis.correlation import spearman
 from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, option
 from core.analysis.pictures import Cell, Grid, bar_cell
-from core.analysis.subject import piece_id, predicted_position
+from core.analysis.subject import PIECE, PREDICTED_TOKEN
 from core.analysis.tokens.words import axis_groups, readable, word
-from core.files.number_range import COUNTED_FROM_1
 from core.text.phrases import Number, Phrase, marked
 from core.trace import Head
 from core.translator import Translator
@@ -264,14 +263,10 @@ def contrast_steps(
 class AttributeOptions:
     """Options of `attribute`; the token is that at a position counted from 0, the others are ids."""
 
-    token: int = option(
-        help="number of the predicted token, counted from 1", type=COUNTED_FROM_1, read=predicted_position
-    )
-    piece: int | None = option(
-        None, "explain this piece instead of the predicted one, such as \u2581Hund", type=str, read=piece_id
-    )
+    token: int = option(**PREDICTED_TOKEN)
+    piece: int | None = option(None, "explain this piece instead of the predicted one, such as \u2581Hund", **PIECE)
     against: int | None = option(
-        None, "why not this piece (default: the most probable other one)", group="other", type=str, read=piece_id
+        None, "why not this piece (default: the most probable other one)", group="other", **PIECE
     )
     alone: bool = option(False, "explain the log-probability of the token alone", group="other")
     methods: tuple[ContrastMethod, ...] | None = option(None, METHODS_HELP, metavar="NAME", choices=METHODS)

@@ -35,9 +35,8 @@ from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWri
 from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, option
 from core.analysis.linear_norm import FrozenNorm
 from core.analysis.pictures import Bars, Cell, Grid, Series, effect_cells, effect_ends, effect_limit
-from core.analysis.subject import Sentence, check_position, piece_id, predicted_position
+from core.analysis.subject import PIECE, PREDICTED_TOKEN, Sentence, check_position, piece_id
 from core.analysis.tokens.words import readable, readable_all
-from core.files.number_range import COUNTED_FROM_1
 from core.results import Explanation
 from core.text.phrases import Number, Phrase, marked
 from core.trace import Head, Kind
@@ -335,11 +334,9 @@ def _piece_or_mean(sentence: Sentence, name: str) -> Against:
 class ContributionsOptions:
     """Options of `contributions`, see `attribute_logit`; the token is that at a position counted from 0."""
 
-    token: int = option(
-        help="number of the predicted token, counted from 1", type=COUNTED_FROM_1, read=predicted_position
-    )
+    token: int = option(**PREDICTED_TOKEN)
     piece: int | None = option(
-        None, "split the logit of this piece instead of the predicted one, such as \u2581Hund", type=str, read=piece_id
+        None, "split the logit of this piece instead of the predicted one, such as \u2581Hund", **PIECE
     )
     against: Against = option(
         None,

@@ -11,9 +11,9 @@ from core.analysis.composition.survey import Survey, survey
 from core.analysis.declaration import Analysis, Columns, PicturedResult, option
 from core.analysis.interventions.pair_runs import Metric
 from core.analysis.pictures import Cell, Grid, effect_cells, effect_ends, effect_limit, effects_row
-from core.analysis.subject import piece_id, predicted_position
+from core.analysis.subject import PIECE, PREDICTED_TOKEN
 from core.analysis.tokens.words import readable_all
-from core.files.number_range import COUNTED_FROM_1, FROM_1
+from core.files.number_range import FROM_1
 from core.text.phrases import Number, Phrase, marked
 from core.trace import Head
 from core.translator import Translator
@@ -25,12 +25,8 @@ DRAWN = 20  # edges of the picture
 class PathsOptions:
     """Options of `paths`; the token is that at a position counted from 0."""
 
-    token: int = option(
-        help="number of the predicted token, counted from 1", type=COUNTED_FROM_1, read=predicted_position
-    )
-    against: int | None = option(
-        None, "the token to compare with (default: the most probable other one)", type=str, read=piece_id
-    )
+    token: int = option(**PREDICTED_TOKEN)
+    against: int | None = option(None, "the token to compare with (default: the most probable other one)", **PIECE)
     metric: Metric = option("difference", "difference of two logits, or log-probability of the token")
     replaced_by: ReplacedBy | None = option(
         None,

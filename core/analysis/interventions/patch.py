@@ -14,8 +14,7 @@ from core.analysis.interventions.patch_results import PatchedComponents, Patched
 from core.analysis.interventions.patching import Into, all_patched, head_effects, mean_map, patching_map
 from core.analysis.interventions.path_patching import INPUTS, Receiver, path_effects, possible_senders
 from core.analysis.interventions.recorded_runs import record_runs
-from core.analysis.subject import piece_id, predicted_position
-from core.files.number_range import COUNTED_FROM_1
+from core.analysis.subject import PIECE, PREDICTED_TOKEN
 from core.files.tabular import as_columns
 from core.text.phrases import Number, Phrase, marked
 from core.trace import Head, Kind, parse_head
@@ -83,14 +82,11 @@ class PatchOptions:
     corrupted: tuple[str, ...] | None = option(
         None, "the second sentence; with several, the mean over all pairs is printed", metavar="TEXT"
     )
-    token: int | None = option(
-        None, "number of the predicted token, counted from 1", type=COUNTED_FROM_1, read=predicted_position
-    )
+    token: int | None = option(None, **PREDICTED_TOKEN)
     against: int | None = option(
         None,
         "the token to compare with, such as \u2581Junge (default: the best other one of the corrupted run)",
-        type=str,
-        read=piece_id,
+        **PIECE,
     )
     metric: Metric = option("difference", "difference of two logits, or log-probability of the token")
     into: Into = option("corrupted", "run to patch")
