@@ -53,6 +53,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "gpu": Benchmark(("-m", "benchmarks.gpu"), has_ratios=False),
     "loader": Benchmark(("-m", "benchmarks.loader")),
     "prepare": Benchmark(("-m", "benchmarks.prepare")),
+    "copying": Benchmark(("-m", "benchmarks.copying"), has_ratios=False),
     "translate_file": Benchmark(("-m", "benchmarks.translate_file", SENTENCES)),
     "app": Benchmark(("benchmarks/app.py",), ("--runs", "1"), has_ratios=False),
     "pages": Benchmark(("-m", "benchmarks.pages")),

@@ -13,7 +13,7 @@ from train.runs.run_record import RunFolderError
 
 NAMES = (
     *("prepare", "prepare-trees", "prepare-lines", "closest", "fit", "average", "history"),
-    *("evaluate", "evaluate-trees", "evaluate-lines", "card", "table3", "presets", "synthesize"),
+    *("evaluate", "evaluate-trees", "evaluate-lines", "card", "table3", "presets"),
 )
 PROGRAM = script if (script := Path(sys.argv[0]).stem) == "headlight-train" else "python -m train"
 try:

@@ -93,12 +93,14 @@ def test_a_new_score_replaces_the_old_one_of_the_same_setting(checkpoint: Path) 
 def test_a_card_says_in_how_many_pieces_a_pair_was(checkpoint: Path, tmp_path: Path) -> None:
     loaded = load_checkpoint(checkpoint)
     manifest = TRAINING["manifest"] | {"bpe_dropout": 0.1, "segmentations": 8, "text_normalization": 1}
+    manifest |= {"copying": 0.01, "capitals": 0.02, "synthetic_pairs": 1_200}
     save_checkpoint(checkpoint, loaded.model, loaded.tokenizer, TRAINING | {"manifest": manifest})
     write_card(checkpoint, tmp_path / "card.md", None)
     card = (tmp_path / "card.md").read_text(encoding="utf-8")
     assert "| captions | 1,200 | 8 |" in card
     assert "| news | 34 | 16 |" in card
     assert "target tokens. Each time a pair is in other pieces: BPE-dropout of 0.1 (Provilkov et al. 2020)." in card
+    assert "Of the pairs 1,200 were made by rule from the others (`--copying 0.01 --capitals 0.02`)." in card
     assert "Both sides have single spaces" in card
 
 

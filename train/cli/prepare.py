@@ -10,6 +10,7 @@ from train.data.parallel_text import TEXT_FORMATS, ParallelText
 from train.data.preparation import prepare
 from train.data.preparation_settings import BPE_DROPOUTS, SEGMENTATIONS, Preparation, Segmentation
 from train.data.public_corpora import SETS
+from train.data.synthetic_pairs import SHARES, Synthesis
 from train.data.token_shards import DataError
 
 DEFAULT_SEGMENTATIONS = 8
@@ -47,6 +48,17 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=SEGMENTATIONS,
         help=f"with --bpe-dropout: an epoch has each pair N times, in other pieces (default: {DEFAULT_SEGMENTATIONS})",
     )
+    for name, purpose in (
+        ("copying", "with numbers, addresses, code and the like, the same on both sides"),
+        ("capitals", "in capitals on both sides or, one of four, with a source in lower case"),
+    ):
+        parser.add_argument(
+            f"--{name}",
+            type=SHARES,
+            default=0.0,
+            metavar="SHARE",
+            help=f"make this share of an epoch's pairs again {purpose} (default: none)",
+        )
     _add_filters(parser)
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the folder's content even if it was prepared from other text"
@@ -126,6 +138,7 @@ def _prepare(options: argparse.Namespace) -> None:
                 duplicates=options.no_duplicates,
             ),
             segmentation=Segmentation(options.bpe_dropout, segmentations),
+            synthesis=Synthesis(options.copying, options.capitals),
         ),
         overwrite=options.overwrite,
     )

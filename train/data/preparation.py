@@ -8,7 +8,7 @@ without it is unfinished.
 import json
 import shutil
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import islice
@@ -31,6 +31,7 @@ from train.data.filters import PairFilter
 from train.data.parallel_text import Pair, ParallelText, read_lines
 from train.data.preparation_settings import SETTINGS, Preparation, Segmentation, require_same_settings
 from train.data.shard_writer import ShardWriter
+from train.data.synthetic_pairs import synthetic_pairs
 from train.data.token_shards import CHECKSUMS, MANIFEST, SIDES, DataError, read_manifest, write_checksums
 
 CHUNK = 50_000  # pairs in memory at once
@@ -67,7 +68,7 @@ def prepare(folder: Path, wanted: Preparation, *, overwrite: bool = False) -> di
             given.sample_batch([], wanted.segmentation.bpe_dropout, seed=0)
         survey, times = _survey(work, wanted)
         pieces = _tokenizer(work, wanted, times, given)
-        counts = _write_tokens(work, wanted.train, times, pieces, wanted.segmentation)
+        counts = _write_tokens(work, wanted, times, pieces, {source.casefold() for source, _ in valid_pairs})
         valid_counts = _write_validation(work, valid_pairs, pieces)
         manifest = {
             "files": settings["files"],
@@ -76,6 +77,8 @@ def prepare(folder: Path, wanted: Preparation, *, overwrite: bool = False) -> di
             **survey,
             "repeat": wanted.repeat,
             **asdict(wanted.segmentation),
+            **asdict(wanted.synthesis),
+            "synthetic_pairs": counts["pairs"] // wanted.segmentation.segmentations - int(times.sum()),
             "text_normalization": text_normalization.VERSION,
             "train": counts,
             "valid": valid_counts,
@@ -231,24 +234,33 @@ def _tokenizer(
 
 
 def _write_tokens(
-    work: Path, train: ParallelText, times: np.ndarray, pieces: SentencePieceTokenizer, segmentation: Segmentation
+    work: Path, wanted: Preparation, times: np.ndarray, pieces: SentencePieceTokenizer, held_out: Collection[str]
 ) -> dict[str, int]:
-    """Write the training shards, recording the progress after every chunk."""
+    """Write the training shards, recording the progress after every chunk.
+
+    The pairs made by rule come behind the chunk that they are made from, whose number of the first pair is their seed;
+    none is made from a source in `held_out`, which is in lower case.
+    """
     progress = work / "progress.json"
     done: dict[str, Any] = {"read": 0, "counts": [0, 0, 0]}
     if progress.exists():
         with _unfinished(work):
             done = read_json(progress)
-    text = islice(_with_progress(train, "writing tokens", len(times)), done["read"], None)
+    text = islice(_with_progress(wanted.train, "writing tokens", len(times)), done["read"], None)
     with ShardWriter(work / "train", pieces.vocab_size, done["counts"]) as writer:
         for start in range(done["read"], len(times), CHUNK):
-            chunk = list(islice(text, CHUNK))
-            if segmentation.bpe_dropout:
-                _append_sampled(writer, pieces, chunk, times[start : start + CHUNK], segmentation, start)
+            chunk, chunk_times = list(islice(text, CHUNK)), times[start : start + CHUNK]
+            read = start + len(chunk)
+            epoch = [each for each, count in zip(chunk, chunk_times, strict=True) for _ in range(count)]
+            usable = [pair for pair in epoch if pair[0].casefold() not in held_out]
+            made = list(synthetic_pairs(usable, wanted.synthesis, seed=start))
+            chunk, chunk_times = chunk + made, np.append(chunk_times, np.ones(len(made), dtype=np.int64))
+            if wanted.segmentation.bpe_dropout:
+                _append_sampled(writer, pieces, chunk, chunk_times, wanted.segmentation, start)
             else:
-                _append(writer, pieces, chunk, times[start : start + CHUNK])
+                _append(writer, pieces, chunk, chunk_times)
             writer.flush()
-            write_text(progress, readable_json({"read": start + len(chunk), "counts": writer.counts}))
+            write_text(progress, readable_json({"read": read, "counts": writer.counts}))
     return dict(zip(COUNTS, writer.counts, strict=True))
 
 

@@ -10,6 +10,7 @@ from core.files.strict_json import read_json
 from core.text.text_normalization import VERSION
 from train.data.filters import Filters
 from train.data.parallel_text import ParallelText
+from train.data.synthetic_pairs import Synthesis
 from train.data.token_shards import MANIFEST, DataError
 
 SETTINGS = "settings.json"  # the input and options of a finished folder
@@ -51,6 +52,7 @@ class Preparation:
     filters: Filters = field(default_factory=Filters)  # conditions for leaving out training pairs
     # how the training text is cut into pieces, by default once and without dropout
     segmentation: Segmentation = field(default_factory=Segmentation)
+    synthesis: Synthesis = field(default_factory=Synthesis)  # pairs made by rule, by default none
     symbols: Sequence[str] = ()  # strings that become one piece each; see `SentencePieceTokenizer.train`
 
     def request(self) -> dict[str, Any]:
@@ -61,11 +63,12 @@ class Preparation:
             for path in text.files
             if path.exists()
         ]
-        options = self.vocab_size, self.tokenizer, self.labels, self.repeat, self.filters, self.segmentation
+        options = self.vocab_size, self.tokenizer, self.labels, self.repeat, self.filters
+        made = self.segmentation, self.synthesis
         return {
             "files": files,
             "languages": self.train.languages,
-            "options": [str(option) for option in (*options, *self.symbols)],
+            "options": [str(option) for option in (*options, *made, *self.symbols)],
             "text_normalization": VERSION,
         }
 
@@ -83,6 +86,7 @@ class Preparation:
             "repeat": self.repeat,
             **asdict(self.filters),
             **asdict(self.segmentation),
+            **asdict(self.synthesis),
             "symbols": list(self.symbols),
             "text_normalization": VERSION,
         }
@@ -100,7 +104,8 @@ def require_same_settings(folder: Path, settings: dict[str, Any]) -> None:
     """
     if not (folder / MANIFEST).exists():
         return
-    existing: dict[str, Any] = {**asdict(Segmentation()), "text_normalization": 0}  # of folders that do not name them
+    # of folders that do not name them
+    existing: dict[str, Any] = {**asdict(Segmentation()), **asdict(Synthesis()), "text_normalization": 0}
     for name in (MANIFEST, SETTINGS):
         if (folder / name).exists():
             try:

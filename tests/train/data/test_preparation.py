@@ -23,6 +23,7 @@ from train.data.parallel_text import ParallelText
 from train.data.preparation import prepare
 from train.data.preparation_settings import Preparation, Segmentation
 from train.data.prepared_corpus import Corpus
+from train.data.synthetic_pairs import Synthesis
 from train.data.token_shards import CHECKSUMS, DataError, TokenShards, read_manifest
 
 Pairs = list[tuple[str, str]]
@@ -143,6 +144,27 @@ def test_bpe_dropout_gives_each_pair_in_other_pieces(
         with_dropout, without = tmp_path / "data" / part, finished / part
         assert contents(with_dropout) == contents(without)
         assert with_dropout.is_dir() or with_dropout.read_bytes() == without.read_bytes()
+
+
+def test_pairs_made_by_rule_follow_the_others(
+    tmp_path: Path, texts: Texts, parallel_text: Pairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the tokenizer nor what is held out takes part."""
+    monkeypatch.setattr(train.data.preparation, "CHUNK", 8)
+    held_out = ParallelText(texts[0].source, texts[0].target)
+    synthesis, segmentation = Synthesis(copying=0.25, capitals=0.5), Segmentation(bpe_dropout=0.3, segmentations=2)
+    manifest = prepared_from(tmp_path / "data", texts, synthesis=synthesis)
+    pairs = decoded(tmp_path / "data", "train")
+    assert (pairs[:8], pairs[14:22]) == (parallel_text[:8], parallel_text[8:16])
+    assert all(source.isupper() == target.isupper() for source, target in pairs)
+    facts = {"copying": 0.25, "capitals": 0.5, "synthetic_pairs": 12}
+    assert {name: manifest[name] for name in facts} == facts
+    assert manifest["train"]["pairs"] == len(pairs) == 28
+    with pytest.raises(DataError, match=r"another copying \(0.25, not 0.0\), capitals \(0.5, not 0.0\): give another"):
+        prepared_from(tmp_path / "data", texts)
+    options = {"synthesis": synthesis, "segmentation": segmentation}
+    assert prepared_from(tmp_path / "sampled", texts, **options)["synthetic_pairs"] == 12
+    assert prepared_from(tmp_path / "none", (texts[0], held_out), **options)["synthetic_pairs"] == 0
 
 
 def test_bpe_dropout_needs_merges(tmp_path: Path, texts: Texts) -> None:
@@ -389,5 +411,7 @@ def test_command(tmp_path: Path, texts: Texts, parallel_text: Pairs, capsys: pyt
     assert json.loads(capsys.readouterr().out)["train"]["pairs"] == 2 * 16
     assert main([*arguments, "--segmentations", "2", "--overwrite"]) == 1
     assert "--segmentations (2) must be 1 without --bpe-dropout" in capsys.readouterr().err
+    assert main([*arguments, "--capitals", "0.5", "--overwrite"]) == 0
+    assert json.loads(capsys.readouterr().out)["train"]["pairs"] == 16 + 8
     assert main([*arguments, "--repeat", "news=often"]) == 1
     assert "--repeat expects LABEL=TIMES with a whole number, found news=often" in capsys.readouterr().err
