@@ -137,7 +137,7 @@ def _read(text: str, match: re.Match[str], factors: set[Fraction]) -> Number:
     whole = set[Value]()
     if mark and digits[0] != "0":
         whole.add(_value(re.sub(r"\D", "", match["grouped"]) + (match["rest"] or "").replace(",", ".")))
-    if len(parts) <= 2 and (not whole or (factors and mark in ".,")):
+    if len(parts) <= 2 and mark in ".," and (not whole or factors):
         whole.add(_value(digits.replace(",", ".")))
     if factors:
         whole = {value if isinstance(value, str) else value * factor for value in whole for factor in factors}

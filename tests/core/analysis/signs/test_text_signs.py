@@ -46,6 +46,7 @@ def test_signs_fire_on_the_translations_that_people_judged_wrong(kind: str) -> N
         ("a 911 call", "ein Notruf"),
         ("on the B33 with CO2", "auf der B 33 mit Kohlendioxid"),
         ("\u0663 dogs", "3 Hunde"),
+        ("call +06 332 504966", "+06 332 504966 anrufen"),
     ],
 )
 def test_numbers_are_equal_in_any_notation(source: str, target: str) -> None:
