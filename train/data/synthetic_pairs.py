@@ -115,6 +115,13 @@ def _replaced(text: str, things: Mapping[str, str]) -> str:
 def written(patterns: Sequence[str], words: Sequence[str], draw: random.Random) -> str:
     """Choose one of the patterns, and draw what its marks stand for; `words` for some of its words."""
     script, emoji = draw.choice(_SCRIPTS), draw.choice(_EMOJI)
+    last = draw.choice("0123456789")
+
+    def digit() -> str:
+        nonlocal last
+        if draw.random() < 0.8:  # the same digit again is what a model misses first
+            last = draw.choice("0123456789")
+        return last
 
     def word() -> str:
         if words and draw.random() < 0.7:
@@ -122,7 +129,7 @@ def written(patterns: Sequence[str], words: Sequence[str], draw: random.Random) 
         return "".join(draw.choices("aeioubcdfghjklmnprstvwyz", k=draw.randint(2, 7)))
 
     drawn = {
-        "9": lambda: draw.choice("0123456789"),
+        "9": digit,
         "^": lambda: chr(draw.randint(ord("A"), ord("Z"))),
         "^~": lambda: word().capitalize(),
         "~": word,
