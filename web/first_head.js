@@ -4,10 +4,7 @@
 
 /** @import { HeadWeights } from "./transformer.js" */
 
-/**
- * @param {HeadWeights[]} layers Of cross-attention.
- * @returns {{ layer: number, head: number }}
- */
+/** @param {HeadWeights[]} layers Of cross-attention. @returns {{ layer: number, head: number }} */
 export function firstHead(layers) {
   const [numRows, numKeys] = [layers[0][0].length - 1, layers[0][0][0].length - 1]; // without `</s>`
   const upper = layers.slice(Math.floor(layers.length / 2)).flat();

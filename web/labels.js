@@ -15,10 +15,7 @@ export function isSpecial(token) {
   return SPECIAL.includes(token);
 }
 
-/**
- * @param {readonly string[]} tokens
- * @returns {Span[][]} Of each.
- */
+/** @param {readonly string[]} tokens @returns {Span[][]} Of each. */
 export function labels(tokens) {
   const bytes = tokens.map(byteOf);
   return tokens.map((token, at) => {

@@ -170,12 +170,7 @@ function sum(a, b) {
   return a.map((value, index) => value + b[index]);
 }
 
-/**
- * Layer normalisation (Ba et al. 2016).
- * @param {Float32Array} gain
- * @param {Float32Array} offset
- * @returns {Layer}
- */
+/** Layer normalisation (Ba et al. 2016). @param {Float32Array} gain @param {Float32Array} offset @returns {Layer} */
 function layerNorm(gain, offset) {
   const width = gain.length;
   return (x) => {

@@ -45,11 +45,7 @@ export class Translator {
     }));
   }
 
-  /**
-   * @param {string} text
-   * @param {readonly number[]} ids Of a translation.
-   * @returns {Explanation}
-   */
+  /** @param {string} text @param {readonly number[]} ids Of a translation. @returns {Explanation} */
   explain(text, ids) {
     const { bos_id, eos_id, vocab_size } = this.model.config;
     const target = ids.filter((id) => id !== eos_id);

@@ -69,12 +69,7 @@ export function chartFrame(root, height, { axis, below, columns, low, high }) {
  * @property {boolean} [isLog]
  */
 
-/**
- * @param {HTMLElement} root
- * @param {number} height
- * @param {Scales} scales
- * @returns {Frame}
- */
+/** @param {HTMLElement} root @param {number} height @param {Scales} scales @returns {Frame} */
 export function plotFrame(root, height, { axis, below = "", names, ends, values, limits, isLog = false }) {
   const width = Math.max(root.clientWidth, LEAST_WIDTH);
   const svg = vector("svg", { width, height, viewBox: `0 0 ${width} ${height}` });
@@ -118,10 +113,7 @@ export function asButton(mark, name, isPressed, place, onClick) {
   act(mark, () => onClick(place));
 }
 
-/**
- * Names beside samples of what has their colours.
- * @param {{ name: string, sample: Element }[]} entries
- */
+/** Names beside samples of what has their colours. @param {{ name: string, sample: Element }[]} entries */
 export function legend(entries) {
   const line = element("div", "names");
   for (const { name, sample } of entries) {
@@ -132,11 +124,7 @@ export function legend(entries) {
   return line;
 }
 
-/**
- * Round numbers from one to another.
- * @param {number} least
- * @param {number} most
- */
+/** Round numbers from one to another. @param {number} least @param {number} most */
 export function ticks(least, most) {
   const step = tickStep(most - least);
   const first = Math.ceil(least / step - 1e-9);

@@ -38,11 +38,7 @@ const [TOP, BOTTOM] = [12, HEIGHT - 46]; // of the vertical lines
 const [POINT, RING] = [5, 5.5]; // diameter of a point, radius of a ring
 const BAR = 0.85; // width of a bar, where the next one is at 1
 
-/**
- * @param {HTMLElement} root
- * @param {CurvesData} data
- * @returns {() => void} Stops following the width of the page.
- */
+/** @param {HTMLElement} root @param {CurvesData} data @returns {() => void} Stops following the width of the page. */
 export function drawCurves(root, data) {
   return followWidth(root, data.name, (figure) => {
     const colors = pageScale(root, "heads");
@@ -89,19 +85,13 @@ export function drawCurves(root, data) {
   });
 }
 
-/**
- * How far bars are from each other; 0 for other shapes.
- * @param {Pick<Curve, "shape" | "points">} curve
- */
+/** How far bars are from each other; 0 for other shapes. @param {Pick<Curve, "shape" | "points">} curve */
 function pitch({ shape, points }) {
   const [first, second] = points.flatMap((point) => (point ? [point[0]] : []));
   return shape === "bars" && second !== undefined ? second - first : 0;
 }
 
-/**
- * A path through places, with gaps.
- * @param {(string | null)[]} places
- */
+/** A path through places, with gaps. @param {(string | null)[]} places */
 function joined(places) {
   return places.map((place, index) => (place ? `${index && places[index - 1] ? "L" : "M"}${place}` : "")).join("");
 }
@@ -129,10 +119,7 @@ function scalesOf({ axis, below, places, limits, scale, rules, curves }) {
   };
 }
 
-/**
- * The least and the largest of numbers, as many as there are.
- * @param {number[]} numbers
- */
+/** The least and the largest of numbers, as many as there are. @param {number[]} numbers */
 function extremes(numbers) {
   return numbers.reduce(([least, most], each) => [Math.min(least, each), Math.max(most, each)], [Infinity, -Infinity]);
 }

@@ -105,12 +105,7 @@ export function filled(text, elements) {
     .filter(Boolean);
 }
 
-/**
- * A bar that fills a share of its track.
- * @param {number} share
- * @param {string} [style]
- * @param {HTMLElement} [bar]
- */
+/** A bar that fills a share of its track. @param {number} share @param {string} [style] @param {HTMLElement} [bar] */
 export function meter(share, style = "chance", bar = element("i")) {
   const track = element("span", style);
   bar.style.width = `${100 * share}%`;
@@ -130,11 +125,7 @@ export function isolated(text) {
   return span;
 }
 
-/**
- * @param {"td" | "th"} tag
- * @param {(Node | string)[][]} contents
- * @param {number[]} [numbers] Columns of numbers.
- */
+/** @param {"td" | "th"} tag @param {(Node | string)[][]} contents @param {number[]} [numbers] Columns of numbers. */
 export function tableRow(tag, contents, numbers = []) {
   const line = element("tr");
   contents.forEach((content, column) => {

@@ -143,10 +143,7 @@ function choose(state, change, here) {
   if (here) state.events.onChoose?.({ step: state.step, source: state.source }, change);
 }
 
-/**
- * @param {State} state
- * @param {number} room Width of the container; 0 while it is hidden.
- */
+/** @param {State} state @param {number} room Width of the container; 0 while it is hidden. */
 function draw(state, room) {
   const { data, root, open } = state;
   const width = Math.max(room, LEAST);

@@ -224,12 +224,7 @@ function outputs(pile, { data }) {
   pile.top -= 4;
 }
 
-/**
- * The model in a few lines.
- * @param {Figure1Data} data
- * @param {number} x
- * @returns {Item[]}
- */
+/** The model in a few lines. @param {Figure1Data} data @param {number} x @returns {Item[]} */
 function factItems({ model }, x) {
   const { encoder, decoder } = model;
   const heads = encoder.heads === decoder.heads ? encoder.heads : `${encoder.heads} + ${decoder.heads}`;

@@ -65,12 +65,7 @@ export function room({ x, width, outer }) {
   return [x + left, width - GUTTERS.outer - GUTTERS.inner - RESIDUAL];
 }
 
-/**
- * A step of the flow upwards.
- * @param {Column} pile
- * @param {number} by
- * @param {boolean} [arrow]
- */
+/** A step of the flow upwards. @param {Column} pile @param {number} by @param {boolean} [arrow] */
 export function flow(pile, by, arrow = true) {
   pile.items.push(line("flow", arrow, pile.middle, pile.top, pile.middle, pile.top - by));
   pile.top -= by;

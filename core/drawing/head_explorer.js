@@ -151,10 +151,7 @@ function shownKind({ kinds, selection }) {
   return kinds.findIndex(({ kind }) => kind === selection.kind);
 }
 
-/**
- * @param {State} state
- * @param {Partial<Selection>} change Made by the reader.
- */
+/** @param {State} state @param {Partial<Selection>} change Made by the reader. */
 function choose(state, change) {
   show(state, change);
   state.onChange(state.selection);

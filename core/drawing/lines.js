@@ -308,10 +308,7 @@ function numbers(met, nameOf, place, side, count) {
   return list;
 }
 
-/**
- * @param {Line} line
- * @param {number} count Of heads drawn.
- */
+/** @param {Line} line @param {number} count Of heads drawn. */
 function curve({ query, key, place }, count) {
   const shift = (place - (count - 1) / 2) * Math.min(SPREAD, (PITCH - 8) / count);
   const from = (key + 0.5) * PITCH + shift;

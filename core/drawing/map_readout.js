@@ -100,12 +100,7 @@ function largest(state, { name: title, start, stop }, cell, name) {
   return lines.length && title ? [[element("span", "faint", title)], ...lines] : lines;
 }
 
-/**
- * Why a cell has no weight.
- * @param {MapState} state
- * @param {number} query
- * @param {number} key
- */
+/** Why a cell has no weight. @param {MapState} state @param {number} query @param {number} key */
 function reason({ data, parts }, query, key) {
   const within = (/** @type {Part} */ { start, stop }, /** @type {number} */ index) => start <= index && index < stop;
   const found = data.blanks?.find(

@@ -3,10 +3,7 @@
 
 /** @typedef {"ramp" | "diverging" | "greys" | "heads"} Scale */
 
-/**
- * Whether text is light here, as on a dark page.
- * @param {HTMLElement} place Part of a page.
- */
+/** Whether text is light here, as on a dark page. @param {HTMLElement} place Part of a page. */
 export function isDark(place) {
   const channels = getComputedStyle(place).color.match(/[\d.]+/g) ?? [];
   const [red = 0, green = 0, blue = 0] = channels.map(Number);
@@ -23,10 +20,7 @@ export function pageScale(place, scale = "ramp") {
   return colors.split(",").map((color) => color.trim());
 }
 
-/**
- * Red, green and blue of colours.
- * @param {readonly string[]} scale As #rrggbb.
- */
+/** Red, green and blue of colours. @param {readonly string[]} scale As #rrggbb. */
 export function stopsOf(scale) {
   return scale.map((color) => [1, 3, 5].map((start) => parseInt(color.slice(start, start + 2), 16)));
 }

@@ -28,11 +28,7 @@ export function grow({ bounds, matrix, clip }, area) {
   bounds.bottom = Math.max(bounds.bottom, seen.top + seen.height);
 }
 
-/**
- * @param {Area | null} one null: everything.
- * @param {Area} other
- * @returns {Area}
- */
+/** @param {Area | null} one null: everything. @param {Area} other @returns {Area} */
 export function common(one, other) {
   if (!one) return other;
   const [left, top] = [Math.max(one.left, other.left), Math.max(one.top, other.top)];
@@ -41,10 +37,7 @@ export function common(one, other) {
   return { left, top, width: right - left, height: bottom - top };
 }
 
-/**
- * @param {string} content
- * @param {Record<string, string>} attributes Those that are "" are left out.
- */
+/** @param {string} content @param {Record<string, string>} attributes Those that are "" are left out. */
 export function grouped(content, attributes) {
   const written = Object.entries(attributes).filter(([, value]) => value);
   if (!content || !written.length) return content;
@@ -101,12 +94,7 @@ export function boxElements(state, node, style, whole) {
   return { below: below.join(""), above: above.join("") };
 }
 
-/**
- * Attributes of a line.
- * @param {string} color
- * @param {number} width
- * @param {string} style
- */
+/** Attributes of a line. @param {string} color @param {number} width @param {string} style */
 function stroke(color, width, style) {
   const look = paint("stroke", color);
   const dashes = { dashed: [Math.max(3, 2 * width), Math.max(2, width)], dotted: [width, width] };
@@ -212,9 +200,7 @@ function tileIn({ left, top, width, height }, size, place) {
   return tile;
 }
 
-/**
- * @param {Map<string, string>} paths By colour.
- */
+/** @param {Map<string, string>} paths By colour. */
 function fills(paths) {
   return [...paths].map(([color, d]) => `<path d="${d}"${paint("fill", color)}${SHARP}/>`).join("");
 }

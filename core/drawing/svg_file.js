@@ -47,11 +47,7 @@ export async function drawnSvg(place) {
   }
 }
 
-/**
- * @param {Svg} picture
- * @param {string} [style] Rules, as for fonts.
- * @returns {string} A file.
- */
+/** @param {Svg} picture @param {string} [style] Rules, as for fonts. @returns {string} A file. */
 export function svgFile({ width, height, ground, content }, style = "") {
   const size = `width="${width}" height="${height}"`;
   const rules = style && `<style>${style}</style>`;

@@ -52,10 +52,7 @@ export function rounded(value) {
   return Math.round(value * 1000) / 1000;
 }
 
-/**
- * @param {readonly Point[]} points
- * @returns {string} A path.
- */
+/** @param {readonly Point[]} points @returns {string} A path. */
 export function polygon(points) {
   return `M${points.map(([x, y]) => `${rounded(x)} ${rounded(y)}`).join("L")}Z`;
 }

@@ -12,10 +12,7 @@ const ELLIPSIS = "\u2026";
 /** @type {CanvasRenderingContext2D | null} */
 let context = null;
 
-/**
- * @param {CSSStyleDeclaration} style
- * @returns {TextMetrics} Of the font, for an ellipsis.
- */
+/** @param {CSSStyleDeclaration} style @returns {TextMetrics} Of the font, for an ellipsis. */
 function measured(style) {
   context ??= /** @type {CanvasRenderingContext2D} */ (element("canvas").getContext("2d"));
   context.font = style.font;
@@ -87,12 +84,7 @@ function add(run, text, rect) {
   run.rect = new DOMRect(left, top, right - left, bottom - top);
 }
 
-/**
- * The box of letters behind others.
- * @param {DOMRect} rect
- * @param {number} size
- * @param {boolean} isDown
- */
+/** The box of letters behind others. @param {DOMRect} rect @param {number} size @param {boolean} isDown */
 function moved({ left, right, top, bottom, width, height }, size, isDown) {
   return isDown ? new DOMRect(left, bottom, width, size) : new DOMRect(right, top, size, height);
 }

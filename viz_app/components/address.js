@@ -20,11 +20,7 @@ export function restored(name, least, most, about) {
   return Number.isInteger(value) && value >= least && value <= most ? value : undefined;
 }
 
-/**
- * @param {string} name
- * @param {number | string | null} value null: remove it.
- * @param {unknown} [about]
- */
+/** @param {string} name @param {number | string | null} value null: remove it. @param {unknown} [about] */
 export function keep(name, value, about) {
   kept.set(name, { value, about });
   const address = new URL(window.location.href);

@@ -46,18 +46,12 @@ export async function savePicture(place, format, name, caption) {
   return save(format === "SVG" ? svg : await rasterised(svg, picture, scale), file);
 }
 
-/**
- * @param {Svg} picture
- * @returns {Promise<string>} A file with the fonts that are drawn.
- */
+/** @param {Svg} picture @returns {Promise<string>} A file with the fonts that are drawn. */
 export async function withFonts(picture) {
   return svgFile(picture, (await fontFaces(picture.content)).join(""));
 }
 
-/**
- * @param {string} content
- * @returns {Promise<string[]>} The rules for its fonts, with their files in them.
- */
+/** @param {string} content @returns {Promise<string[]>} The rules for its fonts, with their files in them. */
 async function fontFaces(content) {
   const families = new Set([...content.matchAll(/font-family="(?:&quot;)?([^",&]+)/g)].map(([, family]) => family));
   const faces = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]);

@@ -52,11 +52,7 @@ export default component((/** @type {Component<Data>} */ { data, root, setTrigge
   else if (!data.shown && slide.open) slide.close();
 });
 
-/**
- * @param {Data} data
- * @param {string} name Of the files.
- * @param {string} [caption] They are slides with it.
- */
+/** @param {Data} data @param {string} name Of the files. @param {string} [caption] They are slides with it. */
 function fileButtons(data, name, caption) {
   return FORMATS.map((format) =>
     fileButton(format, tr("Download as {format}", { format }), () =>

@@ -7,11 +7,7 @@
  * @property {Record<string, string>} groups Names of the groups of links, by the keys of their containers.
  */
 
-/**
- * Name the groups of links, and mark the current ones.
- * @param {Links} links
- * @returns {() => void} Stops.
- */
+/** Name the groups of links, and mark the current ones. @param {Links} links @returns {() => void} Stops. */
 export function nameLinks({ current, groups }) {
   const boxes = Object.entries(groups).flatMap(([key, name]) => {
     const box = document.querySelector(`.st-key-${key}`);

@@ -43,12 +43,7 @@ export default component((/** @type {Component<Data>} */ { data, root }) => {
   return () => entries?.removeEventListener("currententrychange", show);
 });
 
-/**
- * The place that the address says.
- * @param {Data} data
- * @param {URLSearchParams} address
- * @returns {SketchPlace}
- */
+/** The place that the address says. @param {Data} data @param {URLSearchParams} address @returns {SketchPlace} */
 export function placeOf({ place, kind, layer, stack }, address) {
   const chosen = /** @type {Kind} */ (address.get(kind) ?? "");
   const isKind = Object.values(STACKS).some((kinds) => kinds.includes(chosen));

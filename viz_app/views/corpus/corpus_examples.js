@@ -70,10 +70,7 @@ export default component((/** @type {Component<Data>} */ { data, root, focused, 
  * @typedef {{ node: HTMLElement, axis: "query" | "key" | "both", at: number, text: string }} Placed
  */
 
-/**
- * @param {Text} text
- * @param {Placed[]} placed Takes the tokens.
- */
+/** @param {Text} text @param {Placed[]} placed Takes the tokens. */
 function textNode({ tokens, direction, axis }, placed) {
   const line = element("div", "text");
   line.dir = direction || "auto";

@@ -105,12 +105,7 @@ function line({ rank, samples, value, share, shared, own, parent, shown, text: w
   return node;
 }
 
-/**
- * The row and those that it hangs from.
- * @param {Row[]} rows
- * @param {number | null} number
- * @returns {number[]}
- */
+/** The row and those that it hangs from. @param {Row[]} rows @param {number | null} number @returns {number[]} */
 function pathOf(rows, number) {
   return number === null ? [] : [number, ...pathOf(rows, rows[number].parent)];
 }

@@ -116,11 +116,7 @@ function picture({ data: { source, target, ribbons, gold }, ribbons: drawn }, he
   return svg;
 }
 
-/**
- * @param {number} from
- * @param {number} to
- * @param {boolean} [back] From right to left.
- */
+/** @param {number} from @param {number} to @param {boolean} [back] From right to left. */
 function bend(from, to, back = false) {
   const [one, two, end] = back ? [0.6, 0.4, 0] : [0.4, 0.6, 1];
   return `C${WIDTH * one} ${from} ${WIDTH * two} ${to} ${WIDTH * end} ${to}`;

@@ -268,11 +268,7 @@ function optionsOf(panel) {
   return /** @type {HTMLElement[]} */ ([...panel.querySelectorAll(".option")]);
 }
 
-/**
- * @param {HTMLElement} panel
- * @param {HTMLElement} token Above the options.
- * @param {KeyboardEvent} event
- */
+/** @param {HTMLElement} panel @param {HTMLElement} token Above the options. @param {KeyboardEvent} event */
 function moveOptions(panel, token, event) {
   const options = optionsOf(panel);
   const questions = /** @type {HTMLElement[]} */ ([...(panel.querySelector(".questions")?.children ?? [])]);
