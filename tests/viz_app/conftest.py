@@ -19,12 +19,14 @@ from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
+from core import Explanation, Translator
 from core.capture import AttentionMap, Kind
 from tests.fixtures import SaveModel
 from tests.viz_app.pages import Start
 from viz_app.controls import job_control
 from viz_app.session import model_memory
-from viz_app.session.models import CHECKPOINT_VARIABLE
+from viz_app.session.model_memory import Loaded
+from viz_app.session.models import CHECKPOINT_VARIABLE, Model
 from viz_app.views.models.over_training import histories, measurement
 from viz_app.views.models.parsing import parser_model
 from viz_app.views.models.picture import reader_model
@@ -82,6 +84,16 @@ def make_map() -> MakeMap:
         return AttentionMap(kind, layer, weights, fed, key_tokens, predicted)
 
     return make
+
+
+@pytest.fixture(scope="module")
+def model(translator: Translator) -> Model:
+    return Model("tiny.safetensors", "digest", Loaded(translator))
+
+
+@pytest.fixture(scope="module")
+def explanation(translator: Translator) -> Explanation:
+    return translator.explain("The dog is reading yesterday.", "Der Hund liest gestern ein Buch.")
 
 
 @pytest.fixture(scope="module")

@@ -14,16 +14,12 @@ from core.translator import Translator
 from tests.core.decoding.test_sampling import by_hand
 
 TEXT = "Where is it?"
+pytestmark = pytest.mark.usefixtures("short_translations")
 
 
 @pytest.fixture(scope="module")
 def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Translator:
     return Translator(tiny_model, tokenizer)
-
-
-@pytest.fixture(autouse=True)
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 2)
 
 
 def test_the_fan_has_the_search_and_the_samples_of_the_translator(translator: Translator) -> None:

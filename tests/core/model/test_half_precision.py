@@ -38,12 +38,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
 HALVES = (torch.float16, torch.bfloat16)
 SOURCE, TARGET = torch.tensor([[5, 9, 23, 2, 0], [7, 7, 31, 40, 2]]), torch.tensor([[1, 6, 30], [1, 8, 3]])
 TEXT = "A dog runs."
-
-
-@pytest.fixture(autouse=True)
-def _short_translations(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Models with random weights do not end their sentences."""
-    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 8)
+pytestmark = pytest.mark.usefixtures("short_translations")
 
 
 class Both(NamedTuple):

@@ -1,23 +1,13 @@
 """A text with gold links: ranked pair by pair as the command line does."""
 
-import pytest
-
 from core.analysis.alignment.aligners import head_error_rates, rank_aligners
 from core.analysis.alignment.pharaoh import GoldLinks, GoldPair
-from core.model import Transformer
-from core.text.tokenizer import SentencePieceTokenizer
-from core.translator import Translator
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.model_memory import Loaded
 from viz_app.session.models import Model
 from viz_app.views.heads import gold_links
 
 PAIRS = gold_links.pasted_pairs("a dog runs ||| ein Hund l\u00e4uft ||| 0-0 1-1 2?2\n\nwhere ? ||| wo ? ||| 0-0")
-
-
-@pytest.fixture(scope="module")
-def model(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Model:
-    return Model("tiny.safetensors", "digest", Loaded(Translator(tiny_model, tokenizer)))
 
 
 def test_the_ranking_equals_that_of_the_command_line(model: Model) -> None:

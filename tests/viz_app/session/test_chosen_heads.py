@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from core import Explanation, Translator
+from core import Explanation
 from core.analysis.heads.mean_and_maximum import with_combined
 from core.analysis.tokens.words import merge_words, without_special_tokens
 from core.capture import KINDS, AttentionMap, Kind
@@ -11,11 +11,6 @@ from viz_app.components import word_links
 from viz_app.components.sentence_bar import words_by_name
 from viz_app.drawing import head_names
 from viz_app.session import chosen_heads
-
-
-@pytest.fixture(scope="module")
-def explanation(translator: Translator) -> Explanation:
-    return translator.explain("The dog is reading yesterday.", "Der Hund liest gestern ein Buch.")
 
 
 def prepared(attention: AttentionMap, words: bool, hide_special: bool) -> AttentionMap:

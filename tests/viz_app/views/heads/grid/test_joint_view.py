@@ -2,18 +2,13 @@
 
 import pytest
 
-from core import Explanation, Translator
+from core import Explanation
 from core.analysis.joint_map import JointMap, joint_map
 from core.analysis.tokens.words import merge_words, without_special_tokens
 from core.capture import KINDS
 from viz_app.components.sentence_bar import words_by_name
 from viz_app.session.readings import TokenView
 from viz_app.views.heads.grid import joint_view
-
-
-@pytest.fixture(scope="module")
-def explanation(translator: Translator) -> Explanation:
-    return translator.explain("The dog is reading.", "Der Hund liest gestern ein Buch.")
 
 
 def matrix(explanation: Explanation, plain: bool) -> JointMap:

@@ -6,9 +6,6 @@ import pytest
 import streamlit as st
 
 from core.analysis.heads.head import all_heads
-from core.model import Transformer
-from core.text.tokenizer import SentencePieceTokenizer
-from core.translator import Translator
 from viz_app.session.model_memory import Loaded
 from viz_app.session.models import Model
 from viz_app.views.heads.grid import sentence_sample
@@ -24,11 +21,6 @@ SENTENCES = tuple(
 def nothing_scored() -> Iterator[None]:
     yield
     st.cache_resource.clear()
-
-
-@pytest.fixture(scope="module")
-def model(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Model:
-    return Model("tiny.safetensors", "digest", Loaded(Translator(tiny_model, tokenizer)))
 
 
 def test_a_sample_is_scored_in_parts_and_kept_for_its_checkpoint(model: Model) -> None:

@@ -21,11 +21,6 @@ from viz_app.drawing.theme import DARK, LIGHT, Theme
 from viz_app.views.translate.generation.figures import rows_html
 
 
-@pytest.fixture(scope="module")
-def translator(tiny_checkpoint: Path) -> Translator:
-    return Translator.from_checkpoint(tiny_checkpoint, "cpu")
-
-
 def test_a_check_shows_what_was_accepted_rejected_and_chosen(translator: Translator) -> None:
     log_probs = (-0.1, -0.2, -0.3, -0.4, -0.5)
     steps = [
