@@ -102,7 +102,6 @@ def _train(
     watch: FrequencyWatch,
     stop: StopRequest,
 ) -> None:
-    """Run the training loop."""
     model, loss_of, optimizer = training.model, training.loss_of, training.optimizer
     history = recipe.history_steps()
     if training.step == 0 and history:

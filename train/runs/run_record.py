@@ -61,7 +61,6 @@ class RunRecord:
         return hashlib.sha256(json_text(facts, sort_keys=True).encode()).hexdigest()
 
     def _read(self) -> dict[str, Any]:
-        """Read the recorded settings."""
         advice = "put back a copy of it, or give another folder with --run"
         try:
             record = read_json(self.path)

@@ -73,7 +73,6 @@ def unseen_text(characters: tuple[str, ...]) -> str:
 
 
 def _names(characters: tuple[str, ...]) -> str:
-    """Names of the first characters."""
     from core.analysis.unseen_characters import character_names
 
     names = [plain(isolated(name, "ltr")) for name in character_names(characters[:NAMED])]

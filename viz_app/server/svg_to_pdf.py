@@ -144,7 +144,6 @@ def letters_of_fonts() -> frozenset[int]:
 
 
 def _draw(element: ElementTree.Element, place: _Place) -> None:
-    """Draw an element and what is in it."""
     own = element.attrib
     matrix = place.matrix @ _matrix(own.get("transform", ""))
     place = replace(place, matrix=matrix, opacity=place.opacity * float(own.get("opacity", "1")))

@@ -91,7 +91,6 @@ class Field(Widget[T]):
     in_frame: bool = False  # whether it is drawn above every page
 
     def __post_init__(self) -> None:
-        """Add the field to `FIELDS`."""
         FIELDS[self.key] = self
 
     def is_due(self) -> bool:

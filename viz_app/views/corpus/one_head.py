@@ -90,7 +90,6 @@ def strengths(opened: OpenedIndex, head: Head, decile: int) -> None:
 def _chart(
     name: str, function: Callable[..., head_charts.HeadChart], opened: OpenedIndex, head: Head, *arguments: int | bool
 ) -> None:
-    """Draw a chart of a head, with its files."""
     call = Call("chart", function, (index_call(opened), head, *arguments))
     found: head_charts.HeadChart = call.run()
     picture_with_files(found.picture, name, call.returning(found).then("table"), of_sentence=False)

@@ -222,7 +222,6 @@ def _effect(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
 
 
 def _search(reading: readings.Reading, kind: Kind) -> None:
-    """Draw the search for few cuts that change the selected word."""
     targets = [group.start for side, group in readings.selected_words(reading) if side == "target"]
     if not targets:
         st.caption(tr("Select a word of the translation to search for few cuts that change it."), help=tr(ABOUT_SEARCH))

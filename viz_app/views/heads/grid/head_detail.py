@@ -160,7 +160,6 @@ def _links(reading: readings.Reading, view: HeadsView, heads: Sequence[head_name
 
 
 def _table(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> None:
-    """Draw the weights of heads of one layer as a table."""
     table = shown_table(attention, heads, tr("hidden tokens"))
     table["head"] = [tr(view.weights.name(attention.layer, head)) for head in table["head"]]
     is_decoder = attention.predicted_tokens is not None

@@ -81,7 +81,6 @@ def fan_call(model: Model, search: Search, sampling: Sampling) -> Call:
 
 
 def _settings() -> Sampling:
-    """Draw the settings."""
     everything, nothing = tr("1 keeps all tokens."), tr("0 keeps all tokens.")
     with st.container(horizontal=True, gap="medium", key="sampling"):
         return Sampling(

@@ -97,7 +97,6 @@ def scoring_job(about: Reading, position: int, against: int | None) -> Job:
 
 
 def _steps(about: Reading, position: int, against: int | None, known: PredictionScores) -> Iterator[int]:
-    """Compute the scores."""
     translator, source, target = about.model.translator, about.translation.source, about.hypothesis.token_ids
     methods = sorted(methods_of(translator.config), key=QUICKEST.index)
     if not known.is_whole:

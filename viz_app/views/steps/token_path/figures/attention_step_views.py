@@ -350,5 +350,4 @@ class _HeadViews:
 
 
 def _entropy(weights: Tensor) -> float:
-    """Return the entropy in nats."""
     return float(torch.special.entr(weights).sum())
