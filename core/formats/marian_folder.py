@@ -15,20 +15,10 @@ import torch
 from torch import Tensor
 
 from core.files.strict_json import readable_json
+from core.formats import output_folder
 from core.formats.checkpoint import Checkpoint
 from core.formats.huggingface import ACTIVATIONS
 from core.formats.marian_huggingface import BIAS, OUTPUT, SHARED, SOURCE, TARGET
-from core.formats.output_folder import (
-    COMMON_VALUES,
-    MAX_POSITIONS,
-    README,
-    new_folder,
-    pieces_of,
-    readme,
-    require_values,
-    sentencepiece_files,
-    storage_type,
-)
 from core.formats.parameter_names import stack_names
 from core.model import Transformer
 from core.model.config import TransformerConfig
@@ -37,7 +27,7 @@ from core.text.tokenizer import Tokenizer
 
 LAYOUT = "Hugging Face's layout of Marian"
 VALUES: dict[str, object] = {
-    **COMMON_VALUES,
+    **output_folder.COMMON_VALUES,
     "positions": "sinusoidal",
     "position_exponent": "i/n",
     "position_offset": 0,
@@ -63,15 +53,15 @@ print(tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True))
 def write_marian(checkpoint: Checkpoint, path: Path) -> None:
     """Write a model in Hugging Face's layout of Marian; see `marian_files` and `new_folder`."""
     files = marian_files(checkpoint)
-    with new_folder(path) as folder:
+    with output_folder.new_folder(path) as folder:
         for name, data in files.items():
             (folder / name).write_bytes(data)
 
 
 def check_marian(checkpoint: Checkpoint) -> None:
     """Check that the layout supports a model and its tokenizer, or raise a `ValueError` that names the option."""
-    require_values(checkpoint.config, VALUES, LAYOUT)
-    sentencepiece_files(checkpoint, LAYOUT)
+    output_folder.require_values(checkpoint.config, VALUES, LAYOUT)
+    output_folder.sentencepiece_files(checkpoint, LAYOUT)
 
 
 def marian_archive(checkpoint: Checkpoint, name: str) -> bytes:
@@ -91,10 +81,10 @@ def marian_files(checkpoint: Checkpoint) -> dict[str, bytes]:
     """
     model, config = checkpoint.model, checkpoint.config
     settings = marian_settings(config)
-    texts = sentencepiece_files(checkpoint, LAYOUT)
+    texts = output_folder.sentencepiece_files(checkpoint, LAYOUT)
     if VOCABULARY not in texts:
         texts |= _tokenizer_files(checkpoint.tokenizer)
-    dtype = storage_type(model)
+    dtype = output_folder.storage_type(model)
     tensors = {name: tensor.to(dtype).contiguous() for name, tensor in marian_tensors(model).items()}
     difference = "Length: Headlight stops 50 tokens after the length of the source; here at `max_length`."
     punctuation = "Headlight normalises it, as `tokenizer.normalize` does when you call it."
@@ -103,7 +93,7 @@ def marian_files(checkpoint: Checkpoint) -> dict[str, bytes]:
         "generation_config.json": _json(generation_settings(checkpoint)),
         "model.safetensors": safetensors.torch.save(tensors, {"format": "pt"}),
         **texts,
-        README: readme(
+        output_folder.README: output_folder.readme(
             checkpoint, "A translation model in Hugging Face's layout of Marian", CODE, difference, punctuation
         ),
     }
@@ -111,7 +101,7 @@ def marian_files(checkpoint: Checkpoint) -> dict[str, bytes]:
 
 def marian_settings(config: TransformerConfig) -> dict[str, Any]:
     """Return `config.json`, or raise a `ValueError` if the layout does not support the architecture."""
-    require_values(config, VALUES, LAYOUT)
+    output_folder.require_values(config, VALUES, LAYOUT)
     return {
         "architectures": ["MarianMTModel"],
         "model_type": "marian",
@@ -131,7 +121,7 @@ def marian_settings(config: TransformerConfig) -> dict[str, Any]:
         "tie_word_embeddings": config.tied in ("all", "target"),
         "share_encoder_decoder_embeddings": config.tied == "all",
         "static_position_embeddings": True,
-        "max_position_embeddings": MAX_POSITIONS,
+        "max_position_embeddings": output_folder.MAX_POSITIONS,
         "normalize_before": False,
         "add_final_layer_norm": False,
         "normalize_embedding": False,
@@ -200,7 +190,7 @@ def halves_parameters(model: Transformer) -> dict[str, Tensor]:
 
 def _tokenizer_files(tokenizer: Tokenizer) -> dict[str, bytes]:
     """Vocabularies and settings of a tokenizer that is not a `MarianTokenizer`."""
-    source, target = pieces_of(tokenizer), pieces_of(tokenizer.target)
+    source, target = output_folder.pieces_of(tokenizer), output_folder.pieces_of(tokenizer.target)
     sides = {VOCABULARY: source} | ({} if source == target else {TARGET_VOCABULARY: target})
     settings = {
         "tokenizer_class": "MarianTokenizer",

@@ -55,7 +55,7 @@ def batches(
 @pytest.fixture(autouse=True)
 def _few_positions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Transformers computes the table of a Marian model number by number in Python."""
-    monkeypatch.setattr("core.formats.marian_folder.MAX_POSITIONS", 128)
+    monkeypatch.setattr("core.formats.output_folder.MAX_POSITIONS", 128)
 
 
 @pytest.fixture(scope="module")

@@ -24,19 +24,7 @@ from viz_app.drawing import head_names
 from viz_app.drawing.display_text import decimal, plain
 from viz_app.drawing.scorecard_text import SORT_TEXTS, SORTS, Note, Sort, notes, ordered
 from viz_app.language import localized, marked, tr, tr_count, tr_lower, translated
-from viz_app.session import address, chosen_heads, python_code, readings
-from viz_app.session.attributions import (
-    ABOUT_OUTPUT,
-    METHOD_NAMES,
-    METHOD_SOURCES,
-    METHOD_TEXTS,
-    NOTHING_TO_RANK,
-    PER_LAYER,
-    MethodChoice,
-    mean,
-    output_text,
-    rank_correlations,
-)
+from viz_app.session import address, attributions, chosen_heads, python_code, readings
 from viz_app.session.state import kept
 from viz_app.views.heads.grid.heads_view import HeadsView
 
@@ -83,7 +71,7 @@ class Arrangement:
 def grid_boxes(methods: Sequence[Method], pair: WordPair | None, are_old: bool) -> tuple[Sort, Method]:
     """Select the order of the grid, at first by the two selected words, if two are, and an attribution method."""
     method = method_box(methods, is_old=are_old)
-    per_layer = method in PER_LAYER
+    per_layer = method in attributions.PER_LAYER
     address.SORT.preset_for(pair, lambda: "layer" if pair is None else "pair")
     names = {sort: tr(name) for sort, name in SORTS.items() if sort != "pair" or pair is not None}
     default = "layer" if pair is None else "pair"
@@ -120,30 +108,30 @@ def label_box(cards: Sequence[ScoreCard], per_layer: bool, are_old: bool) -> lis
     return [] if per_layer else selected
 
 
-def about_method(reading: readings.Reading, kind: Kind, weights: MethodChoice) -> None:
+def about_method(reading: readings.Reading, kind: Kind, weights: attributions.MethodChoice) -> None:
     """Describe a method other than the raw weights, and how far it ranks tokens like them."""
     method = weights.method
     if method == "attention":
         return
-    correlations = rank_correlations(reading, method, kind, weights.output).values()
-    correlation = mean(value for layer in correlations for value in layer)
+    correlations = attributions.rank_correlations(reading, method, kind, weights.output).values()
+    correlation = attributions.mean(value for layer in correlations for value in layer)
     values: dict[str, str] = {
-        "method": tr(METHOD_NAMES[method]),
-        "about": tr(METHOD_TEXTS[method]),
-        "correlation": tr(NOTHING_TO_RANK)
+        "method": tr(attributions.METHOD_NAMES[method]),
+        "about": tr(attributions.METHOD_TEXTS[method]),
+        "correlation": tr(attributions.NOTHING_TO_RANK)
         if math.isnan(correlation)
         else tr("{number} over all heads", number=decimal(correlation, 2)),
     }
     if method == "gradient":
         text = tr(
             "**{method}** for {output}: {about}. Rank correlation with the raw weights: {correlation}.",
-            output=plain(output_text(reading.explain(), weights.output)),
+            output=plain(attributions.output_text(reading.explain(), weights.output)),
             **values,
         )
-        notes_below = (METHOD_SOURCES[method], ABOUT_OUTPUT, ABOUT_CORRELATION)
+        notes_below = (attributions.METHOD_SOURCES[method], attributions.ABOUT_OUTPUT, ABOUT_CORRELATION)
     else:
         text = tr("**{method}**: {about}. Rank correlation with the raw weights: {correlation}.", **values)
-        notes_below = (METHOD_SOURCES[method], ABOUT_CORRELATION)
+        notes_below = (attributions.METHOD_SOURCES[method], ABOUT_CORRELATION)
     st.caption(text, help="\n\n".join(map(tr, notes_below)))
 
 
@@ -214,10 +202,13 @@ def grid_files(
 ) -> None:
     """Offer the grid, of which each row has a name and its heads, as files."""
     explanation, weights = reading.explain(), view.weights
-    names = {"kind": tr_lower(head_names.KIND_NAMES[view.kind]), "method": tr_lower(METHOD_NAMES[weights.method])}
+    names = {
+        "kind": tr_lower(head_names.KIND_NAMES[view.kind]),
+        "method": tr_lower(attributions.METHOD_NAMES[weights.method]),
+    }
     title = tr("{kind} attention, {method}", **names)
     if weights.method == "gradient":
-        output = output_text(explanation, weights.output)
+        output = attributions.output_text(explanation, weights.output)
         title = tr("{kind} attention, {method} for {output}", output=output, **names)
     singles = [head for _, row in rows for head in row if head[0] >= 0]
     downloads(

@@ -23,16 +23,7 @@ from viz_app.controls.widgets import page_theme, setting_menu, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr, tr_lower
-from viz_app.session import address, python_code, readings, word_selection
-from viz_app.session.attributions import (
-    ABOUT_OUTPUT,
-    METHOD_NAMES,
-    METHOD_TEXTS,
-    PER_LAYER,
-    Output,
-    file_part,
-    output_text,
-)
+from viz_app.session import address, attributions, python_code, readings, word_selection
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.readings import TokenView
 from viz_app.session.state import refusals_shown
@@ -59,18 +50,18 @@ def page(reading: readings.Reading, tokens: TokenView, boxes: DeltaGenerator) ->
     with boxes:
         method = method_box(reading.methods, hide_label=True)
         output = output_box(reading, None) if method == "gradient" else None
-        layer, head = _place_boxes(explanation.maps, method in PER_LAYER)
+        layer, head = _place_boxes(explanation.maps, method in attributions.PER_LAYER)
         view = setting_segments(address.JOINT_VIEW, tr("View"), hide_label=True)
     with refusals_shown():
         joint = joint_map({kind: reading.maps(kind, tokens, method, output) for kind in KINDS}, layer, head)
     if method == "gradient":
         text = tr(
             "**{method}** for {output}: {about}.",
-            method=tr(METHOD_NAMES[method]),
-            output=plain(output_text(explanation, output)),
-            about=tr(METHOD_TEXTS[method]),
+            method=tr(attributions.METHOD_NAMES[method]),
+            output=plain(attributions.output_text(explanation, output)),
+            about=tr(attributions.METHOD_TEXTS[method]),
         )
-        st.caption(text, help=tr(ABOUT_OUTPUT))
+        st.caption(text, help=tr(attributions.ABOUT_OUTPUT))
     _missing_blocks(joint, layer, explanation.maps)
     of_heads = tr(head) if isinstance(head, str) else f"H{head + 1}"
     name = tr("all layers {heads}", heads=of_heads) if layer is None else f"L{layer + 1} {of_heads}"
@@ -90,7 +81,10 @@ def page(reading: readings.Reading, tokens: TokenView, boxes: DeltaGenerator) ->
     title = tr("Joint attention, {place}", place=name)
     call = partial(joint_call, reading, tokens, method, output, layer, head)
     downloads(
-        file_name(layer, head, method) + file_part(output), "joint_map" if view == "Map" else None, call, title=title
+        file_name(layer, head, method) + attributions.file_part(output),
+        "joint_map" if view == "Map" else None,
+        call,
+        title=title,
     )
 
 
@@ -98,7 +92,7 @@ def joint_call(
     reading: readings.Reading,
     tokens: TokenView,
     method: Method,
-    output: Output | None,
+    output: attributions.Output | None,
     layer: int | None,
     head: int | Combination,
 ) -> Call:

@@ -8,17 +8,9 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from core.analysis import training_log
 from core.analysis.declaration import Columns
 from core.analysis.recorded_call import Call
-from core.analysis.training_log import (
-    MEASURES,
-    Schedule,
-    log_columns,
-    log_curves,
-    run_schedule,
-    schedule_columns,
-    schedule_curves,
-)
 from core.files.runlog import of_kind, read_log
 from core.model.preset_configs import PRESETS
 from viz_app.components.picture import picture
@@ -179,15 +171,15 @@ def curves(run: run_records.Run) -> None:
     """Draw one quantity of the run over the steps."""
     if not has_log(run):
         return
-    measures = [name for name in MEASURES if log_curves(run.lines, name).curves]
+    measures = [name for name in training_log.MEASURES if training_log.log_curves(run.lines, name).curves]
     if not measures:
         st.info(tr("The log has no numbers yet."))
         return
     names = {"nll": tr("Loss"), "perplexity": tr("Perplexity"), "tokens_per_second": tr("Speed"), "rate": tr("Rate")}
     options = {measure: names[measure] for measure in measures}
     measure = setting_segments(address.TRAINING_MEASURE, tr("Measure"), options, hide_label=True)
-    picture(log_curves(run.lines, measure), f"curves_{measure}")
-    with_table(f"curves_{measure}", Call("table", log_columns, (log_call(run),)), "training")
+    picture(training_log.log_curves(run.lines, measure), f"curves_{measure}")
+    with_table(f"curves_{measure}", Call("table", training_log.log_columns, (log_call(run),)), "training")
 
 
 def rate(run: run_records.Run) -> None:
@@ -197,7 +189,7 @@ def rate(run: run_records.Run) -> None:
     model = readings.model()
     shown = PRESETS["base"] if model.explanation is not None else model.translator.model.config
     d_model: int = facts.get("config", {}).get("d_model", shown.d_model)
-    mine, steps = run_schedule(recipe, d_model, lines)
+    mine, steps = training_log.run_schedule(recipe, d_model, lines)
     columns = st.columns(5, gap="medium")
     steps = min(max(100, steps), 1_000_000)
     last_step = schedule_box(
@@ -206,15 +198,15 @@ def rate(run: run_records.Run) -> None:
     widths = sorted({64, 128, 256, 512, 768, 1024, d_model})
     key = f"constant_{run.name}"
     is_constant = schedule_box(st.toggle, tr("Constant after the warm-up"), first=mine.schedule == "constant", key=key)
-    schedule = Schedule(
+    schedule = training_log.Schedule(
         d_model=schedule_box(columns[1].select_slider, "d_model", widths, first=d_model, key=f"d_model_{run.name}"),
         warmup=slider(columns[2], marked("Warm-up"), 1, 10_000, mine.warmup, 1, run),
         rate_scale=slider(columns[3], marked("Scale"), 0.01, 4.0, float(mine.rate_scale), 0.001, run),
         cooldown=slider(columns[4], marked("Cooldown"), 0, 10_000, mine.cooldown, 1, run),
         schedule="constant" if is_constant else "inverse_sqrt",
     )
-    picture(schedule_curves(schedule, int(last_step), lines), "schedule")
-    call = Call("table", schedule_columns, (schedule, int(last_step)))
+    picture(training_log.schedule_curves(schedule, int(last_step), lines), "schedule")
+    call = Call("table", training_log.schedule_columns, (schedule, int(last_step)))
     with_table("schedule", call, "schedule")
 
 
