@@ -81,7 +81,6 @@ class ByFile(LoadFileScheduling):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--disturb`."""
     about = "disturb the products of matrices, by this seed, to find comparisons without a margin"
     parser.addoption("--disturb", type=int, metavar="SEED", help=about)
 

@@ -45,7 +45,6 @@ BLEU_SETS = ("multi30k-test2016", "multi30k-test2017", "tatoeba-dev", "newstest2
 
 
 def blocks(language: str, guide: str = "README.md") -> list[str]:
-    """Blocks of code in one language."""
     fenced = re.findall(r"^```(\w*)\n(.*?)^```$", (ROOT / guide).read_text("utf-8"), re.DOTALL | re.MULTILINE)
     return [block for found, block in fenced if found == language]
 
@@ -73,14 +72,12 @@ def normal(name: str) -> str:
 
 
 def pins() -> dict[str, str]:
-    """Versions in constraints.txt by name."""
     lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
     return {normal(name): version for name, version in (line.split("==") for line in lines if line[0] != "#")}
 
 
 @cache
 def requirements(name: str) -> list[Requirement]:
-    """The requirements of an installed distribution."""
     return [Requirement(text) for text in distribution(name).requires or []]
 
 

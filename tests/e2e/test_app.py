@@ -20,13 +20,11 @@ def translate(page: Page, text: str) -> None:
 
 
 def words(page: Page, text: str) -> Locator:
-    """A word of the sentence bar."""
     bar = page.get_by_label("Source", exact=True).or_(page.get_by_label("Translation", exact=True))
     return bar.get_by_role("button", name=text, exact=True).first
 
 
 def head(page: Page, name: str) -> Locator:
-    """A head in the grid."""
     return page.get_by_role("group", name="Heads", exact=True).get_by_role("button", name=name, exact=True)
 
 

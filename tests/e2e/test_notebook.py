@@ -41,7 +41,6 @@ async ([script, state]) => {
 
 
 def show(page: Page, view: NotebookWidget) -> None:
-    """Draw a widget in an empty page."""
     page.set_content("<title>notebook</title><body style='color: #111'></body>")
     state = view.get_state()
     page.evaluate(JUPYTER, [state["_esm"], json.loads(json.dumps({**state, "layout": None}))])

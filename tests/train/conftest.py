@@ -129,5 +129,4 @@ def six_steps(run_fit: Fit, tmp_path_factory: pytest.TempPathFactory) -> Transfo
 
 @pytest.fixture
 def recipe() -> Recipe:
-    """The recipe of the preset `tiny`."""
     return recipe_for("tiny")

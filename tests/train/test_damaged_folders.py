@@ -38,7 +38,6 @@ def changed(content: bytes, place: int, count: int = 1) -> bytes:
 
 
 def error_of_fit(data: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """The message of `fit`, which fails."""
     assert fit(data, folder) == 1
     (message,) = capsys.readouterr().err.splitlines()
     assert message.startswith("python -m train fit: ")

@@ -35,7 +35,6 @@ def read_html(file: bytes) -> None:
 
 
 def read_npz(file: bytes) -> None:
-    """Load all arrays without pickle."""
     with np.load(io.BytesIO(file), allow_pickle=False) as arrays:
         assert [arrays[name] for name in arrays]
 

@@ -112,7 +112,6 @@ def upload(app: AppTest, *files: tuple[str, bytes] | Path) -> AppTest:
 
 
 def html_of(app: AppTest) -> str:
-    """All HTML on the page."""
     return " ".join(element.proto.body for element in app.html)
 
 

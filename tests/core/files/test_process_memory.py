@@ -136,7 +136,6 @@ def test_a_machine_that_does_not_tell_its_memory_has_a_limit(tmp_path: Path, mon
 
 
 def resident() -> int:
-    """Bytes of memory of this process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 

@@ -42,7 +42,6 @@ class Hub:
 
 @contextmanager
 def running_hub() -> Iterator[Hub]:
-    """Run the server."""
     hub = Hub()
 
     class Handler(BaseHTTPRequestHandler):

@@ -34,7 +34,6 @@ SHAPE = {  # one layer, where nothing depends on their number
 
 
 def assert_refused(source: Path | Sequence[Path], message: str) -> None:
-    """The import of a source ends with this message."""
     with pytest.raises(CheckpointError, match=message):
         import_checkpoint(source)
 
@@ -50,7 +49,6 @@ def assert_converted(source: Path, out: Path) -> Checkpoint:
 
 
 def imported(source: Path | Sequence[Path]) -> Translator:
-    """A translator of the model that is imported."""
     found = import_checkpoint(source)
     return Translator(found.model, found.tokenizer, found.training)
 
@@ -86,7 +84,6 @@ def vary_norms_and_biases(model: nn.Module) -> None:
 
 
 def learn(model: nn.Module, loss: Callable[[], Tensor], steps: int, rate: float) -> None:
-    """Minimise a loss with Adam."""
     optimizer = torch.optim.Adam([each for each in model.parameters() if each.requires_grad], lr=rate, fused=True)
     model.train()
     for _ in range(steps):

@@ -53,7 +53,6 @@ def write_tokenizer(folder: Path, pairs: Pairs, kind: str = "t5") -> int:
 
 
 def tokenizer_of(folder: Path, kind: str) -> Any:
-    """The tokenizer of transformers."""
     return (transformers.ByT5Tokenizer if kind == "byt5" else transformers.T5Tokenizer).from_pretrained(folder)
 
 

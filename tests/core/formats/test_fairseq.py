@@ -32,7 +32,6 @@ Fsmt: TypeAlias = "tuple[Path, transformers.FSMTForConditionalGeneration]"
 
 @pytest.fixture(scope="module")
 def fsmt(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Fsmt:
-    """An FSMT model with two vocabularies."""
     folder = tmp_path_factory.mktemp("fsmt")
     return folder, write_model(folder, parallel_text, two=True, encoder_layers=2, decoder_layers=2)
 

@@ -23,7 +23,6 @@ write = marian_models.write_model  # of the fixture `original`
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """A server, and an empty cache."""
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
     with running_hub() as server:
         monkeypatch.setenv("HF_ENDPOINT", server.address)

@@ -29,7 +29,6 @@ write = write_marian  # of the fixture `original`
 
 
 def arrays_of(folder: Path) -> Arrays:
-    """Parameters in opus.npz."""
     return {name: array for name, array in np.load(folder / "opus.npz").items() if not name.startswith("special:")}
 
 

@@ -13,7 +13,6 @@ LINES = [f"{number} dogs 😀 run\t{number} Hunde\u3000laufen" for number in ran
 
 
 def trained(task: Task) -> set[tuple[str, str]]:
-    """Pairs of many batches, as text."""
     draw, pairs = random.Random(1), set[tuple[str, str]]()
     for _ in range(20):
         sides = [[task.text(row) for row in side.tolist()] for side in task.batch(50, draw)]

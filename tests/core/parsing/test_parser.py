@@ -203,7 +203,6 @@ def test_the_tree_holds_the_words_of_the_sentence(parser: Parser) -> None:
 
 @pytest.fixture(scope="module")
 def spelling_tokenizer() -> SentencePieceTokenizer:
-    """Of trees with words."""
     trees = list(read_trees(TREES))
     symbols = sorted({f"\u2581{symbol}" for tree in trees for symbol in linearise(tree, "words")})
     text = [" ".join(tree.words()) for tree in trees]

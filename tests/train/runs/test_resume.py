@@ -29,7 +29,6 @@ TIMES = ("tokens_per_second", "seconds_per_step", "hours")
 
 
 def log_of(folder: Path) -> list[dict[str, Any]]:
-    """The log without measured times."""
     lines = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     return [{name: value for name, value in line.items() if name not in TIMES} for line in lines]
 

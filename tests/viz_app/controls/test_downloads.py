@@ -60,7 +60,6 @@ VIEW = {"text": "A dog runs.", "beam_size": "2", "heads_cross": "L2 H1"}
 
 
 def slides(app: AppTest) -> list[str]:
-    """The slides that are open."""
     return [name for name, data in picture_files(app).items() if data["shown"]]
 
 

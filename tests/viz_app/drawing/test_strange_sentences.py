@@ -51,7 +51,6 @@ WITHOUT_TOKENS = {
 def models(
     tiny_checkpoint: Path, mask_predict_checkpoint: Path, tree_checkpoint: Path, line_reader: LineReader
 ) -> Models:
-    """Tiny models."""
     return Models(
         Translator.from_checkpoint(tiny_checkpoint),
         Translator.from_checkpoint(mask_predict_checkpoint),

@@ -17,7 +17,6 @@ NAME = "Helsinki-NLP/opus-mt-en-de"
 
 @pytest.fixture
 def hub(tmp_path: Path, parallel_text: Pairs, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """A server with a model, and an empty cache."""
     marian_models.write_model(tmp_path / "model", parallel_text)
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(model_paths, "may_type_path", lambda: True)

@@ -20,7 +20,6 @@ def all_of(app: AppTest) -> dict[str, str]:
 
 @pytest.fixture
 def address(start: Start, small_checkpoint: Path) -> dict[str, str]:
-    """The address of a view of an uploaded model."""
     app = added(healthy(start(text="A dog runs.", beam_size="2").run()), mine(small_checkpoint))
     digest = reading(app).model.digest
     opened(comes_to(app, **VIEW), "heads")

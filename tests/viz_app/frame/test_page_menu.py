@@ -8,7 +8,6 @@ from viz_app.page_list import PAGES, VIEWS
 
 
 def menu(app: AppTest) -> dict[str, str]:
-    """The addresses of the links in the sidebar, by their labels."""
     shown = {each.proto.label: each.proto.page for each in app.sidebar.get("page_link")}
     return {page.title: shown[page.title] for page in PAGES}
 

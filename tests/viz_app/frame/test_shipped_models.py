@@ -12,7 +12,6 @@ from viz_app.session import models
 
 @pytest.fixture
 def shipped(tiny_checkpoint: Path, tree_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of shipped models: `first` and `trees`."""
     shutil.copy(tiny_checkpoint, tmp_path / "first.safetensors")
     shutil.copy(tree_checkpoint, tmp_path / "trees.safetensors")
     monkeypatch.setattr(models, "translation_checkpoint", lambda: tmp_path / "first.safetensors")

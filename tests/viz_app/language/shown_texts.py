@@ -52,7 +52,6 @@ def _of_markup(text: str) -> Iterator[str]:
 
 
 def _of_table(message: Any) -> Iterator[str]:
-    """Return the titles of the columns of a table."""
     options: dict[str, Any] = json.loads(message.columns or "{}")
     frame: pd.DataFrame = pa.ipc.open_stream(message.arrow_data.data).read_pandas()
     for column in message.column_order or map(str, frame.columns):

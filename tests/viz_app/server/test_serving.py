@@ -130,7 +130,6 @@ def test_the_model_is_there_before_anybody_asks(tiny_checkpoint: Path, monkeypat
 
 
 def imports_of(script: str) -> str:
-    """The import statements of a script of viz_app."""
     page = ast.parse((models.ROOT / "viz_app" / script).read_text(encoding="utf-8"))
     imports: list[ast.stmt] = [node for node in page.body if isinstance(node, ast.Import | ast.ImportFrom)]
     return ast.unparse(ast.Module(imports, []))

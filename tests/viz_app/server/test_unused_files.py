@@ -35,7 +35,6 @@ FILES = {
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """A folder of installed packages."""
     folder = tmp_path / "site-packages"
     for name, files in FILES.items():
         facts = folder / f"{name}-1.0.dist-info"

@@ -61,7 +61,6 @@ class Job:
         return cli.main([*self.arguments, *more])
 
     def start(self, processes: ForkServerContext, *more: str, start_method: str = "forkserver") -> BaseProcess:
-        """Start in a process of its own."""
         process = processes.Process(target=program, args=([*self.arguments, *more], self.stderr, start_method))
         process.start()
         return process

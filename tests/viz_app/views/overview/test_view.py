@@ -24,7 +24,6 @@ def filled(template: str, **values: object) -> str:
 
 
 def followed(start: Start, link: str) -> AppTest:
-    """The app at the address of a link."""
     parts = urlsplit(link)
     address: dict[str, Any] = {name: texts[-1] for name, texts in parse_qs(parts.query).items()}
     return opened(start(**{"text": SENTENCE, "beam_size": "1", **address}), parts.path)

@@ -25,7 +25,6 @@ def cells(encoded: str, width: int) -> NDArray[np.float64]:
 
 
 def heads(app: AppTest, view: str, kind: str) -> dict[str, NDArray[np.float64]]:
-    """All heads of a kind."""
     grid = drawn(opened(comes_to(app, kind=kind, words="false", hide_special="false"), view), f"grid_heads_{kind}")
     return {
         f"{kind.split('_')[0]} L{int(layer) + 1} H{head}": cells(each, grid["size"]["key"])
@@ -72,7 +71,6 @@ def negation(app: AppTest, view: str) -> dict[str, float]:
 
 
 def beam(app: AppTest, view: str) -> dict[str, float]:
-    """The best translations of a beam of one and of four."""
     best = list[tuple[str, float]]()
     for size in ("1", "4"):
         opened(comes_to(app, beam_size=size, beam_view="table"), view)

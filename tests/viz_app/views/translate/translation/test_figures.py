@@ -13,7 +13,6 @@ HOSTILE = '"><script>alert(1)</script>&amp;'
 
 
 def visible(markup: str) -> str:
-    """The visible text."""
     return html.unescape(re.sub(r"<[^>]*>", "", markup))
 
 
