@@ -4,11 +4,7 @@ import random
 
 
 def damaged(data: bytes, chance: random.Random, start: int = 0, stop: int | None = None) -> bytes:
-    """A copy with bytes changed, removed or repeated at one to ten places.
-
-    Args:
-        start, stop: of the places; negative numbers count from the end.
-    """
+    """A copy with bytes changed, removed or repeated at one to ten places between `start` and `stop`, as of slices."""
     changed, places = bytearray(data), range(len(data))[start:stop]
     for _ in range(chance.choice((1, 3, 10))):
         place = chance.choice(places) if places else 0

@@ -137,11 +137,7 @@ def test_setup_takes_one_command() -> None:
 
 
 def run_ci(folder: Path, failing: str = "") -> tuple[int, list[str]]:
-    """Run `.ci/run` with every program but bash, cat and grep replaced by a script that records its call.
-
-    Returns:
-        The exit status, and the calls of the programs.
-    """
+    """Exit status of `.ci/run`, and its calls of programs, which are recorded instead, but for bash, cat and grep."""
     programs, copy = folder / "bin", folder / "clone"
     for path in (programs, copy / ".ci", copy / ".venv" / "bin"):
         path.mkdir(parents=True)

@@ -8,12 +8,9 @@ from tests.e2e.idle import wait_until_idle
 
 
 def downloaded(page: Page, button: str, drawing: str = "") -> tuple[str, bytes]:
-    """Click a download button and return the file's name and content.
+    """Click a download button of a `drawing`, the beginning of its files' names; return a file's name and content.
 
     A click on a button that is about to be replaced downloads nothing.
-
-    Args:
-        drawing: beginning of the names of the drawing's files.
     """
     wait_until_idle(page)
     with page.expect_download() as download:

@@ -54,10 +54,7 @@ def open_page(page: Page, address: str) -> None:
 def wait_until_idle(page: Page, *, still: bool = False) -> None:
     """Wait until no script runs, no request is under way and nothing that is shown is about to be replaced.
 
-    Jobs that a page continues by itself are over then.
-
-    Args:
-        still: wait until nothing fades or moves, too.
+    Jobs that a page continues by itself are over then; with `still`, nothing fades or moves, either.
     """
     page.evaluate("window.idleSince = undefined")
     page.wait_for_function(IS_IDLE, arg=[QUIET, still], polling=QUIET / 4)

@@ -10,12 +10,9 @@ LIMIT = 60.0  # seconds
 
 
 class Meanwhile:
-    """Finder that starts a thread when a package has begun to import its modules.
+    """Finder that starts a thread when a package, not imported so far, has begun to import its modules.
 
     The import goes on as soon as the thread has ended, or waits for an import itself.
-
-    Args:
-        package: that has not been imported.
     """
 
     def __init__(self, package: str, thread: threading.Thread) -> None:

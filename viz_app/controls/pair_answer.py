@@ -37,11 +37,7 @@ without the head.
 
 
 def pair_text(found: PairHeads, *, with_kind: bool) -> str:
-    """Name the heads with the largest weights between two words, in Markdown.
-
-    Args:
-        with_kind: whether to name the kind of attention, too.
-    """
+    """Name the heads with the largest weights between two words, and the kind if `with_kind`, in Markdown."""
     first, *others = found.heads[: NAMED + 1]
     names = {
         "query": plain(isolated(found.query_text)),

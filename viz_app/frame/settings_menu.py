@@ -12,11 +12,7 @@ from viz_app.session.readings import Search
 
 
 def sliders(scales: Mapping[Field[Any], tuple[Any, Any, Any]]) -> list[Any]:
-    """Draw a slider for each setting, and return the values.
-
-    Args:
-        scales: the least and the most of each setting, and the step between.
-    """
+    """Draw a slider for each setting with the least, the most and the step of its scale, and return the values."""
     texts = {
         BEAM_SIZE: (
             tr("Beam size"),

@@ -26,11 +26,7 @@ DOG = ("--text", "A dog runs.", "--target", "Ein Hund.")
 
 
 class Command:
-    """Runs a command on the tiny checkpoint, and returns the rows of the table that it prints.
-
-    Attributes:
-        said: what the last one has written to standard error.
-    """
+    """Runs a command on the tiny checkpoint, and returns the rows of the table; `said` is its standard error."""
 
     def __init__(self, checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.checkpoint, self.capsys, self.said = checkpoint, capsys, ""

@@ -30,11 +30,7 @@ def random_checkpoint(tokenizer: SentencePieceTokenizer, **changes: Any) -> Chec
 
 
 def write_ctranslate2_files(checkpoint: Checkpoint, folder: Path, quantization: str | None = None, **config: Any):
-    """Write a folder in a type of CTranslate2, with both SentencePiece models.
-
-    Args:
-        config: fields of config.json.
-    """
+    """Write a folder in a type of CTranslate2, with both SentencePiece models and fields `config` of config.json."""
     folder.mkdir()
     tokenizer = checkpoint.tokenizer
     pieces = [tokenizer.piece(token_id) for token_id in range(tokenizer.vocab_size)]

@@ -51,11 +51,7 @@ def dictionary(words: Sequence[str], merges: Sequence[tuple[str, str]]) -> list[
 
 
 def write_tokenizer(folder: Path, pairs: Pairs, two: bool = False) -> tuple[int, int]:
-    """Write the vocabularies and merges.
-
-    Returns:
-        Sizes of both vocabularies.
-    """
+    """Write the vocabularies and merges, and return the sizes of both vocabularies."""
     sides = [words_of(side, code) for side, code in zip(zip(*pairs, strict=True), ("en", "de"), strict=True)]
     both = [word for side in sides for word in side]
     merges = learned_merges(tuple(both), 150)

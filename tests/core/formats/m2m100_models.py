@@ -25,11 +25,7 @@ NLLB_LANGUAGES = ("deu_Latn", "eng_Latn", "fra_Latn")
 
 
 def write_tokenizer(folder: Path, pairs: Pairs, nllb: bool = False) -> int:
-    """Write the files of the tokenizer.
-
-    Returns:
-        Number of pieces, with the languages.
-    """
+    """Write the files of the tokenizer, and return the number of pieces, with the languages."""
     lines = [text for pair in pairs for text in pair]
     (folder / "sentencepiece.bpe.model").write_bytes(sentencepiece_model(lines, model_type="bpe"))
     processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "sentencepiece.bpe.model"))

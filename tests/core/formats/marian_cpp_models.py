@@ -89,11 +89,7 @@ def write_vocabulary(path: Path, ids: dict[str, int]) -> None:
 
 
 def save_arrays(folder: Path, arrays: dict[str, np.ndarray], **options: Any) -> None:
-    """Write opus.npz.
-
-    Args:
-        options: of the training; None removes one.
-    """
+    """Write opus.npz with some options of the training; None removes one."""
     found = {name: value for name, value in (OPTIONS | options).items() if value is not None}
     np.savez(folder / "opus.npz", **arrays, **{"special:model.yml": np.frombuffer(yaml(found), dtype=np.int8)})
 

@@ -55,11 +55,7 @@ def without_padding(token_ids: list[int], eos_id: int) -> list[int]:
 
 
 def write_tokenizer(folder: Path, pairs: Pairs, codes: Sequence[str] = (), two: bool = False) -> tuple[int, int]:
-    """Write source.spm, target.spm and the vocabularies, `</s>` first and `<pad>` last.
-
-    Returns:
-        Sizes of both vocabularies.
-    """
+    """Write source.spm, target.spm and the vocabularies, `</s>` first, `<pad>` last, and return their sizes."""
     pieces: list[list[str]] = []
     for name, lines in zip(("source.spm", "target.spm"), zip(*pairs, strict=True), strict=True):
         (folder / name).write_bytes(sentencepiece_model(lines))

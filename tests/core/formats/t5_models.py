@@ -33,11 +33,7 @@ TAGS = "<2fr>,<2de>,<2translate>,<2zh_Latn>"
 
 
 def write_tokenizer(folder: Path, pairs: Pairs, kind: str = "t5") -> int:
-    """Write spiece.model and tokenizer_config.json; of ByT5 the latter alone.
-
-    Returns:
-        Number of pieces, with the extra ids.
-    """
+    """Write spiece.model (not of ByT5) and tokenizer_config.json; return the number of pieces, with the extra ids."""
     lines = [text for pair in pairs for text in pair] + [PREFIX, "summarize: "]
     if kind == "byt5":
         transformers.ByT5Tokenizer().save_pretrained(folder)

@@ -108,11 +108,7 @@ BRACKETS = re.compile(r"\u27e6[^\u27e6\u27e7]*\u27e7")
 
 
 def untranslated(texts: Iterable[str], known: set[str]) -> dict[str, list[str]]:
-    """Return the words that are outside the brackets of the pseudo-language, by the texts that have them.
-
-    Args:
-        known: words that are the same in every language.
-    """
+    """Return words outside the brackets of the pseudo-language, but for `known` ones, by the texts that have them."""
     found: dict[str, list[str]] = {}
     for text in texts:
         rest = NO_WORDS.sub(" ", text)

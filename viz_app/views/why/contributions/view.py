@@ -104,11 +104,7 @@ def page(reading: Reading) -> None:
 
 
 def one_head(reading: Reading, split: Call, head: Head) -> None:
-    """Draw the tokens that the selected head attends to, its contributions, and the pieces that it promotes.
-
-    Args:
-        split: the call that split the logit, with its result.
-    """
+    """Draw the tokens that the selected head attends to, its terms in the `split` logit, and the pieces it promotes."""
     terms: LogitAttribution = split.known
     with st.container(horizontal=True, vertical_alignment="center"):
         value = decimal(terms.heads()[head], 2, sign=True)

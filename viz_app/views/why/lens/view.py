@@ -169,11 +169,7 @@ def removals_call(about: Reading, position: int) -> Call:
 
 
 def levels_call(model: Model, search: Search, progress: SearchProgress | None = None) -> Call:
-    """Return the call that translates from each encoder level.
-
-    Args:
-        progress: of the search; a script has none.
-    """
+    """Return the call that translates from each encoder level; the `progress` of the search is not in a script."""
     options = search.text, search.beam_size, search.length_penalty
     shown: dict[str, Any] = {} if progress is None else {"progress": progress}
     shown |= {"constraints": search.constraints()} if search.min_length else {}
