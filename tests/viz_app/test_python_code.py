@@ -217,8 +217,8 @@ def test_score(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPat
     app.text_area(key="score_pasted").set_value("A dog runs.\tEin Hund.\nThe sea.")
     healthy(app.button(key="score_submit").click().run())
     after_job(app, rows, state_of(app, ScoredFile).job)
-    run_all(rows, 1)
-    healthy(app.segmented_control(key="listed").set_value("sentences").run())
+    run_all(rows, 1)  # the sentences, as signs fire
+    healthy(app.segmented_control(key="listed").set_value("words").run())
     run_all(rows, 1)
 
 

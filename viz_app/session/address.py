@@ -64,7 +64,7 @@ SAMPLE_SEED = Field("sample_seed", INTEGER, 0)
 
 # Score a file
 LISTED = _same("listed", "words", "sentences")
-SORTED_BY = _same("sorted_by", "most", "detached", "repetition", "numbers", "doubtful", "left_out")
+SORTED_BY = _text("sorted_by", "most")  # or the sign of the sentences that are shown
 
 # Heads
 VIEW = _one_of("view", lines=marked("Lines"), map=marked("Map"), table=marked("Table"), bertviz="BertViz")

@@ -58,7 +58,7 @@ def numbers_sign(source: str, target: str) -> TextSign:
 def copied_sign(source: str, target: str) -> TextSign:
     """Words that came over although they should have been translated."""
     theirs, words = _words(source), _words(target)
-    if _in_capitals(theirs):
+    if in_capitals(source):
         known = {part for match in theirs for part in _triples(match[0])}
         copied = [
             match for match in words if 2 * len(known.intersection(_triples(match[0]))) >= len(_triples(match[0]))
@@ -76,7 +76,9 @@ def _words(text: str) -> list[re.Match[str]]:
     return [*_WORD.finditer(_VERBATIM.sub(lambda match: " " * len(match[0]), text))]
 
 
-def _in_capitals(words: list[re.Match[str]]) -> bool:
+def in_capitals(text: str) -> bool:
+    """Whether a text of several words is in capitals."""
+    words = _words(text)
     letters = "".join(match[0] for match in words)
     return len(words) > 1 and sum(map(str.isupper, letters)) >= CAPITALS * len(letters)
 

@@ -20,6 +20,7 @@ from core.analysis.signs.text_signs import TEXT_SIGNS
 from core.analysis.signs.thresholds import SignThresholds, load_thresholds, measure_thresholds, thresholds_beside
 from core.analysis.subject import MODEL
 from core.analysis.word_scores import signed_lines
+from core.analysis.word_scores.remedies import Remedies, flagged, plan, try_settings
 from core.analysis.word_scores.scored_lines import (
     WordScore,
     app_query,
@@ -79,6 +80,11 @@ class ScoreOptions:
         "other, to find what is not translated: some 50 passes each",
         type=NumberRange(int),
     )
+    mend: bool = option(
+        False,
+        "with --signs, translate the sentences with a sign again with other settings, and name the first that mends it",
+    )
+    second: Path | None = option(None, "with --mend, a second model that translates them, too", metavar="CHECKPOINT")
     app: str = option("http://localhost:8501", "address of the app, for the links", metavar="URL")
 
 
@@ -126,12 +132,17 @@ class SignedSentences(PicturedResult):
     digest: str
     app: str
     by: SignName | None = None  # the sign that they are sorted by, if it is one
+    remedies: Remedies | None = None  # what mends them, if that was tried
 
     def table(self) -> Columns:
-        """A row for each sentence: the signs that fire, their words, all values, and a link that marks the words."""
+        """A row for each sentence: the signs that fire, their words, all values, what mends it if that was tried, and a
+        link that marks the words.
+        """
         columns = signed_lines.sign_columns(self.lines, self.thresholds, self.by)
         for name in SIGNS:
             columns[name] = ["" if value is None else f"{value:.4f}" for value in columns[name]]
+        if self.remedies:
+            columns |= self.remedies.of_lines(self.lines)
         words = (each.numbered(each.marked(self.thresholds, self.by)) for each in self.lines)
         queries = (line_query(each.line, self.digest, those) for each, those in zip(self.lines, words, strict=True))
         return {**columns, "link": [f"{self.app.rstrip('/')}/?{query}" for query in queries]}
@@ -156,6 +167,8 @@ class SignedSentences(PicturedResult):
             share = self.thresholds.share(name, "right")
             reason = "this was not measured" if share is None else f"it fires on {share:.0%} of right ones of people"
             rows.append(f"{name} is not offered for given translations: {reason}")
+        if self.remedies:
+            rows.append(self.remedies.answer())
         return "\n".join(rows)
 
 
@@ -165,9 +178,12 @@ def score(translator: Translator, options: ScoreOptions) -> ScoredWords | Signed
     Progress is shown on stderr.
 
     Raises:
-        ValueError: the input is invalid.
+        ValueError: the input is invalid, or an option is one of another that is not given.
         OSError: a file cannot be read.
     """
+    for name, needed in (("second", "mend"), ("mend", "signs")):
+        if getattr(options, name) and not getattr(options, needed):
+            raise ValueError(f"--{name} is an option of --{needed}: give --{needed}, too")
     name, content = (
         (options.input.name, options.input.read_bytes())
         if options.input
@@ -186,15 +202,28 @@ def score(translator: Translator, options: ScoreOptions) -> ScoredWords | Signed
 
     if not options.signs:
         return ScoredWords(worst_words(shown(scored, total=len(lines)))[: options.top], digest, options.app)
-    path = thresholds_beside(options.checkpoint)
-    thresholds = load_thresholds(path, digest) if path.exists() else measure_thresholds(translator)
+    thresholds = _thresholds(translator, options.checkpoint)
     signed = list(shown(signed_lines.sign_lines(translator, scored), total=len(lines)))
     for _ in shown(
         signed_lines.add_left_out(translator, signed, options.left_out), total=min(options.left_out, len(signed))
     ):
         pass
     ranked = signed_lines.ranked_lines(signed, thresholds, options.sort_by)[: options.top]
-    return SignedSentences(ranked, thresholds, digest, options.app, options.sort_by)
+    remedies = None
+    if options.mend:
+        seconds = {}
+        if options.second:
+            second = Translator.from_checkpoint(options.second)
+            seconds[options.second.stem] = second, _thresholds(second, options.second)
+        planned = plan(signed, thresholds, seconds, options.length_penalty)
+        trials = try_settings(translator, planned, thresholds, seconds, options.beam_size)
+        remedies = Remedies(flagged(signed, thresholds), [*shown(trials, total=len(planned))])
+    return SignedSentences(ranked, thresholds, digest, options.app, options.sort_by, remedies)
+
+
+def _thresholds(translator: Translator, checkpoint: Path) -> SignThresholds:
+    path = thresholds_beside(checkpoint)
+    return load_thresholds(path, file_digest(checkpoint)) if path.exists() else measure_thresholds(translator)
 
 
 def _write(scored: ScoredWords | SignedSentences, options: ScoreOptions) -> None:

@@ -65,6 +65,13 @@ def test_a_formula_is_written_as_a_text(command: Command, monkeypatch: pytest.Mo
         assert float(row["log_prob"]) <= 0
 
 
+def test_an_option_of_another_one_needs_that(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "in.tsv").write_text(TEXT, encoding="utf-8")
+    given = ("score", "--input", str(tmp_path / "in.tsv"))
+    assert "--mend is an option of --signs: give --signs, too" in command.error(*given, "--mend")
+    assert "--second is an option of --mend: give --mend, too" in command.error(*given, "--signs", "--second", "a")
+
+
 def test_the_signs_of_sentences(tiny_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     checkpoint = Path(shutil.copy(tiny_checkpoint, tmp_path))
     text = f"{TEXT}In 2014.\tIm Jahr 2015 2015 2015.\n"
@@ -93,6 +100,10 @@ def test_the_signs_of_sentences(tiny_checkpoint: Path, tmp_path: Path, capsys: p
     assert [row["signs"] for row in rows] == ["repetition numbers", "", ""]
     assert set(rows[0]["words"].split()) == {"2014", "2015"}  # of both sides
     assert "word=target.3&word=target.4" in rows[0]["link"] or "word=target.4&word=target.5" in rows[0]["link"]
+    assert main([*command, "--mend"]) == 0  # no translation is the model's own
+    said = capsys.readouterr()
+    assert {(row["mended_by"], row["mended"]) for row in rows_of(said.out)} == {("", "")}
+    assert "No setting mends one of the 0 sentences with a sign." in said.err
     assert main([*command, "--sort-by", "doubtful", "--top", "1", "--left-out", "0"]) == 0
     worst = max(signed, key=lambda line: line.signs["doubtful"].value)
     (row,) = rows_of(capsys.readouterr().out)

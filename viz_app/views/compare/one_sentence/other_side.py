@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.analysis.attribution.methods import Method
 from core.analysis.heads.head import Maps
 from viz_app.controls.search_progress import stoppable_result
-from viz_app.controls.second_model import offer_second
+from viz_app.controls.second_model import CHECKPOINT, offer_second
 from viz_app.controls.widgets import menu
 from viz_app.drawing.display_text import shortened
 from viz_app.language import marked, tr
@@ -30,7 +30,6 @@ AGAINST: dict[Against, str] = {
 HYPOTHESIS = Widget[int]("second_hypothesis")  # index, 0 the best
 HYPOTHESIS_NUMBER = address.SECOND_HYPOTHESIS  # the same counted from 1
 TEXT = address.SECOND_TEXT
-CHECKPOINT = Widget[str]("second_checkpoint")  # digest of an open model
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from core.analysis.two_models.compare import ComparedModels, CompareOptions, Thresholds, compared
 from core.analysis.two_models.translated_lines import TestPair, TranslatedPair, translate_pairs
 from viz_app.controls.lines_form import BEAM_SIZE, LENGTH_PENALTY, LinesFile
+from viz_app.controls.second_model import compare_with
 from viz_app.language import marked
-from viz_app.session import address, signs
+from viz_app.session import signs
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
-from viz_app.session.state import lead_to
-from viz_app.views.compare.one_sentence import other_side
 
 MAX_LINES = 3_500  # newstest2013 has 3,000
 OPTIONS = CompareOptions()
@@ -45,7 +44,4 @@ class ComparedFile(LinesFile):
     def open(self, line: TranslatedPair) -> None:
         """Open a sentence and both translations on the page Compare; call it in a callback."""
         self.show(line.pair.source, line.first[0])
-        address.AGAINST.set("Checkpoint")
-        other_side.CHECKPOINT.set(self.models[1].digest)
-        address.SAME_TARGET.set(False)
-        lead_to("compare")
+        compare_with(self.models[1])

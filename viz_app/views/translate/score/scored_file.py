@@ -1,18 +1,21 @@
 """The file of the page Score a file: its sentences are scored and searched for signs step by step, and opened."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from core.analysis.heads.word_pair import PlacedWord
 from core.analysis.sample_sentences import SAMPLE
 from core.analysis.signs.pair_signs import SignName
 from core.analysis.signs.thresholds import UNMEASURED, SignThresholds
+from core.analysis.word_scores.remedies import Remedies, Trial, flagged, plan, try_settings
 from core.analysis.word_scores.scored_lines import ScoredLine, WordScore, score_lines
 from core.analysis.word_scores.signed_lines import LEFT_OUT_LINES, SignedLine, add_left_out, sign_lines
 from core.text.text_files import Line
 from viz_app.controls.lines_form import BEAM_SIZE, LENGTH_PENALTY, LinesFile
+from viz_app.controls.second_model import compare_with
 from viz_app.language import marked
-from viz_app.session import signs
+from viz_app.session import address, readings, signs
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
 from viz_app.session.state import lead_to
@@ -29,6 +32,7 @@ class ScoredFile(LinesFile):
     signed: list[SignedLine] = field(default_factory=list[SignedLine])
     thresholds: SignThresholds | None = None  # of the signs; None if they cannot be measured, for the reason `problem`
     problem: str = ""
+    trials: list[Trial] = field(default_factory=list[Trial])  # other settings so far
 
     def begin(self, model: Model, name: str, text: str, lines: Sequence[Line]) -> None:
         """Start to score the lines of a text."""
@@ -51,9 +55,36 @@ class ScoredFile(LinesFile):
                 yield 1
 
         self.name, self.text, self.models, self.lines, self.signed = name, text, (model,), scored, signed
-        self.thresholds, self.problem = known, ""
+        self.thresholds, self.problem, self.trials = known, "", []
         total = len(lines) + min(LEFT_OUT_LINES, len(lines)) + (len(SAMPLE) if known is None else 0)
         self.job = Job(steps(), total, marked("steps"))
+
+    @property
+    def remedies(self) -> Remedies:
+        """What mends sentences, as far as it was tried."""
+        return Remedies(flagged(self.signed, self.thresholds or UNMEASURED), self.trials)
+
+    @property
+    def seconds(self) -> dict[str, Model]:
+        """Second models, by the name of their files."""
+        return {Path(each.name).stem: each for each in self.models[1:]}
+
+    def mend(self, opening: Callable[[], Model] | None = None) -> None:
+        """Start to try other settings on the sentences with a sign, and a second model; call it in a callback."""
+        limits, trials = self.thresholds or UNMEASURED, self.trials
+        tried = {each.setting.second for each in trials}
+        self.models += (opening(),) if opening else ()
+        planned = plan(self.signed, limits, self.seconds, LENGTH_PENALTY)
+        planned = [each for each in planned if each[1].second not in tried]
+        translator = self.models[0].translator
+        seconds = {name: (each.translator, signs.thresholds(each) or UNMEASURED) for name, each in self.seconds.items()}
+
+        def steps() -> Iterator[int]:
+            for trial in try_settings(translator, planned, limits, seconds, BEAM_SIZE):
+                trials.append(trial)
+                yield 1
+
+        self.job = Job(steps(), len(planned), marked("sentences"))
 
     def _measure(self, model: Model, sources: tuple[str, ...], name: str) -> Iterator[int]:
         """Measure the thresholds of a model that has none; without them, there are values alone."""
@@ -72,8 +103,25 @@ class ScoredFile(LinesFile):
         self._open(score.line, [("target", score.tokens)])
 
     def open_line(self, signed: SignedLine, by: SignName | None) -> None:
-        """Open a sentence on the page Translate, with its `marked` words selected; call it in a callback."""
+        """Open a sentence with the setting that mends it, or else with its `marked` words selected, in a callback."""
+        if trial := self.remedies.first.get(signed.line.number):
+            self._open_trial(trial)
+            return
         self._open(signed.line, signed.marked(self.thresholds or UNMEASURED, by))
+
+    def _open_trial(self, trial: Trial) -> None:
+        setting, line = trial.setting, trial.line.line
+        if setting.second:
+            self.show(line.source, line.target.token_ids)
+            compare_with(self.seconds[setting.second])
+            return
+        address.LENGTH_PENALTY.set(setting.length_penalty)
+        address.MIN_LENGTH.set(setting.constraints.min_length)
+        readings.new_sentence(setting.source or line.source)
+        if forbidden := tuple((each.position or 0, each.token_id) for each in setting.constraints.forbidden):
+            target = readings.ForcedTarget(setting.prefix, forbidden=forbidden)
+            readings.force(self.models[0], readings.Search(line.source), target)
+        lead_to("translate")
 
     def _open(self, line: ScoredLine, words: Sequence[PlacedWord]) -> None:
         self.show(line.source, line.target.token_ids, words)

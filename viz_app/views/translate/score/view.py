@@ -2,10 +2,12 @@
 
 from collections import Counter
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import streamlit as st
 
+from core.analysis.declaration import Columns
 from core.analysis.recorded_call import Call
 from core.analysis.signs.pair_signs import SIGNS, SignName
 from core.analysis.signs.thresholds import UNMEASURED
@@ -15,8 +17,9 @@ from core.text.text_files import parse_lines
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.lines_form import BEAM_SIZE, LENGTH_PENALTY, LinesForm
-from viz_app.controls.tables import bar_column, number_column
-from viz_app.controls.widgets import setting_segments
+from viz_app.controls.second_model import second_models
+from viz_app.controls.tables import bar_column, number_column, show_table
+from viz_app.controls.widgets import setting_segments, show_answer, text_button
 from viz_app.drawing.display_text import plain
 from viz_app.language import joined, marked, tr, tr_values
 from viz_app.session import python_code, readings
@@ -45,19 +48,30 @@ SIGNS_COMPUTED = marked(
     "takes as long as some translations."
 )
 LISTED_NAMES = {"words": marked("Words"), "sentences": marked("Sentences by signs")}
-SORTED_BY_NAMES: dict[str, str] = {"most": marked("Number of signs"), **NAMES}
+ABOUT_REMEDIES = marked("""
+Sentences of the model's own with a sign are translated again with other settings: three length penalties, a minimum
+length where the translation is much shorter than its source, a source in capitals in lower case, and another word in
+place of each of the first three that a sign is about; the words before it stay. A second model judges its own.
+
+A setting **mends** a sentence if no sign fires then, and **harms** one of up to 50 without a sign if one fires then.
+Those that do neither are left out. A sentence without a sign is not thereby right.
+""")
+TEXTS = {"source": marked("Source"), "translation": marked("Translation"), "mended": marked("New translation")}
+WIDTH, LINE, LETTER, MOST_LINES = 680, 20, 7, 9  # pixels: all texts of a row, a line of them, a letter
 EXAMPLE = "A brown dog runs across the grass.\nWhere is the station?\tWo ist der Bahnhof?"
 
 
-def options(**first: Any) -> dict[str, Any]:
-    """Return the options of a table with these columns first, and those of the line and its texts after them."""
-    columns = {
-        **first,
-        "line": st.column_config.NumberColumn(tr("Line"), width=60),
-        "source": st.column_config.TextColumn(tr("Source"), width="medium"),
-        "translation": st.column_config.TextColumn(tr("Translation"), width="medium"),
-    }
-    return {"height": 560, "row_height": 78, "columns": columns}  # so high that texts wrap
+def options(table: Columns, **first: Any) -> dict[str, Any]:
+    """Return the options of a table with these columns first, and those of the line and its texts after them, in rows
+    so high that the longest text is whole.
+    """
+    texts = [name for name in TEXTS if name in table]
+    width = WIDTH // len(texts)
+    columns = {**first, "line": number_column(tr("Line"), 0, width=50)}
+    columns |= {name: st.column_config.TextColumn(tr(TEXTS[name]), width=width) for name in texts}
+    longest = max((len(str(text)) for name in texts for text in table[name]), default=0)
+    height = LINE * min(MOST_LINES, max(2, 1 + longest * LETTER // width)) + 26  # so high that texts wrap
+    return {"height": 560, "row_height": height, "columns": columns}
 
 
 FORM = LinesForm(
@@ -93,12 +107,14 @@ def results(scored: ScoredFile) -> None:
     st.markdown(text, help=tr(HOW_TO_READ))
     shown = "" if len(words) <= SHOWN else " " + tr("The first {count} are shown; the CSV has all.", count=SHOWN)
     note = tr("Select a row to open its word on Translate, with the alternatives and other translations.") + shown
+    table = word_columns(words[:SHOWN])
     columns = options(
+        table,
         word=st.column_config.TextColumn(tr("Word"), width="small"),
         probability=bar_column(tr("Probability"), 3, width="small"),
         log_prob=number_column(tr("Log-prob"), 2, width=80),
     )
-    scored.table(word_columns(words[:SHOWN]), "scored_words", lambda row: scored.open(words[row]), note, **columns)
+    scored.table(table, "scored_words", lambda row: scored.open(words[row]), note, **columns)
     recorded = Call("words", worst_words, (lines_call(scored),)).returning(words)
     downloads("word-scores", call=lambda: Call("table", word_columns, (recorded,)))
 
@@ -108,45 +124,77 @@ def sentences(scored: ScoredFile) -> None:
     if not scored.signed:
         return
     thresholds = scored.thresholds or UNMEASURED
-    fired = Counter(sign.name for line in scored.signed for sign in line.firing(thresholds))
-    counts = joined([f"{tr(NAMES[name])} {fired[name]}" for name in SIGNS if fired[name]])
+    firing = [[sign.name for sign in line.firing(thresholds)] for line in scored.signed]
+    fired, count = Counter(chain.from_iterable(firing)), sum(map(bool, firing))
+    about = [tr(SIGNS_COMPUTED, most=LEFT_OUT_LINES), *([about_thresholds(thresholds)] if scored.thresholds else [])]
     st.markdown(
         tr(
-            "**Sentences of {file}**: {fired}, of {sentences:,} sentences, by {model}",
-            file=plain(tr(scored.name)),
-            fired=counts or tr("no sign fires"),
+            "**{count:,} of {sentences:,} sentences of {file} have a sign** of a bad translation by {model}",
+            count=count,
             sentences=len(scored.signed),
+            file=plain(tr(scored.name)),
             model=plain(scored.models[0].name),
         ),
-        help="\n\n".join([*(about_name(name, thresholds) for name in SIGNS), tr(SIGNS_COMPUTED, most=LEFT_OUT_LINES)]),
+        help="\n\n".join([*(about_name(name, thresholds) for name in SIGNS), *about]),
     )
     if any(line.is_given for line in scored.lines) and (withheld := about_withheld(thresholds)):
         st.caption(withheld)
     if scored.problem:
         st.caption(tr("There are values but no thresholds: {problem}", problem=plain(scored.problem)))
     elif scored.thresholds is not None:
-        st.caption(f"{tr(LIMITS)} {about_thresholds(thresholds)}")
-    if not fired:
-        st.caption(tr("No sign reaches its threshold here. Sort by one to see the sentences where it is strongest."))
-    names: dict[str, SignName] = {name: name for name in SIGNS}
-    by = names.get(setting_segments(SORTED_BY, tr("Sorted by"), tr_values(SORTED_BY_NAMES)))
-    lines = ranked_lines(scored.signed, thresholds, by)
+        st.caption(tr(LIMITS))
+    names = {"most": f"{tr('Any sign')} {count}", **{name: f"{tr(NAMES[name])} {fired[name]}" for name in SIGNS}}
+    SORTED_BY.show_labels(names.values())
+    chosen = setting_segments(SORTED_BY, tr("Sign"), names, hide_label=True)
+    by: SignName | None = next((name for name in SIGNS if name == chosen), None)
+    lines = [line for line, found in zip(scored.signed, firing, strict=True) if (by in found if by else found)]
+    if by and not lines:
+        st.caption(tr("This sign fires on no sentence: all are listed, those first where it is strongest."))
+    lines = ranked_lines(lines or scored.signed, thresholds, by)
+    remedies(scored)
     shown = sign_columns(lines[:SHOWN], thresholds, by)
     shown["signs"] = [joined([tr(NAMES[sign.name]) for sign in line.firing(thresholds)]) for line in lines[:SHOWN]]
     note = tr("Select a row to open the sentence on Translate, with its words selected.")
-    values = SIGNS if by is None else (by,)  # beside longer texts the one that they are sorted by
-    columns = options(
-        signs=st.column_config.TextColumn(tr("Signs"), width=150),
-        words=st.column_config.TextColumn(tr("Words"), width=120),
-    )
-    columns["columns"] |= {
-        name: number_column(tr(NAMES[name]), 2, width=110, help=tr(ABOUT_SIGNS[name])) for name in values
-    }
+    first = {"words": st.column_config.TextColumn(tr("Words"), width=120)}
+    if scored.trials:
+        shown |= scored.remedies.of_lines(lines[:SHOWN])
+        note = tr("Select a row to open the sentence with the setting that mends it, or as it is if none does.")
+        first = {"mended_by": st.column_config.TextColumn(tr("Mended by"), width=120)}
+    columns = options(shown, signs=st.column_config.TextColumn(tr("Signs"), width=120), **first)
+    if by:
+        columns["columns"][by] = number_column(tr(NAMES[by]), 2, width=110, help=tr(ABOUT_SIGNS[by]))
     scored.table(shown, "signed_sentences", lambda row: scored.open_line(lines[row], by), note, **columns)
+    if scored.trials:
+        downloads("signs", table=lambda: shown)
+        return
     signed = Call("signed", sign_file, (python_code.translator(scored.models[0]), lines_call(scored))).returning(
         scored.signed
     )
     downloads("signs", call=lambda: Call("table", sign_columns, (signed, thresholds, by)))
+
+
+def remedies(scored: ScoredFile) -> None:
+    """Draw which settings mend the sentences with a sign, and offer to try settings and second models."""
+    found = scored.remedies
+    if scored.trials:
+        show_answer(found.answer(), tr(ABOUT_REMEDIES))
+        columns = {
+            "setting": st.column_config.TextColumn(tr("Setting")),
+            "mended": number_column(tr("Mends"), 0),
+            "harmed": number_column(tr("Harms"), 0),
+            "of": number_column(tr("Of so many without a sign"), 0),
+        }
+        show_table(found.table(), columns=columns)
+    others = second_models(scored.models[0]).items()
+    if scored.job is None or not scored.job.finished or not found.flagged:
+        return
+    with st.container(horizontal=True, gap="small"):
+        if not scored.trials:
+            st.button(tr("What would mend them?"), on_click=scored.mend, key="mend")
+        if untried := [(name, opening) for name, opening in others if name not in scored.seconds]:
+            with st.popover(tr("What does a second model say?")):
+                for name, opening in untried:
+                    text_button(name, scored.mend, opening, key=f"mend-{name}")
 
 
 def lines_call(scored: ScoredFile) -> Call:
@@ -160,9 +208,12 @@ st.markdown(
     tr("**Score a file of sentences**: which words does the model find improbable, and what looks wrong?"),
     help=tr(HOW_TO_READ),
 )
-form()
+with st.expander(tr("Another file")) if scored.job else st.container():
+    form()
 if scored.job:
     job_control(scored.job, "score_job")
-if scored.lines:
+if scored.job and scored.lines and not scored.job.running:
+    flagged = sum(bool(line.firing(scored.thresholds or UNMEASURED)) for line in scored.signed)
+    LISTED.preset_for((scored.name, flagged), lambda: "sentences" if flagged else "words")
     listed = setting_segments(LISTED, tr("List"), tr_values(LISTED_NAMES), hide_label=True)
     (sentences if listed == "sentences" else results)(scored)

@@ -1,14 +1,18 @@
 """The page Score a file without a browser."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
+import streamlit
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.signs import pair_signs
 from core.analysis.signs.pair_signs import SIGNS
 from core.analysis.signs.thresholds import SignThresholds, Threshold
-from tests.viz_app.pages import Start, healthy, opened, state_of, submitted, to_page
+from core.analysis.word_scores.remedies import Setting, Trial
+from core.analysis.word_scores.signed_lines import SignedLine
+from tests.viz_app.pages import Start, healthy, opened, reading, said, state_of, submitted, to_page
+from viz_app.controls import job_control, lines_form
 from viz_app.session import signs
 from viz_app.views.translate.score import scored_file
 from viz_app.views.translate.score.scored_file import ScoredFile
@@ -66,14 +70,15 @@ def test_sentences_are_listed_by_their_signs_and_opened_with_the_words(
     page: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submitted(page, "score", f"{TEXT}\nA cat.\tEine Eine Eine Katze.", ScoredFile)
-    healthy(page.segmented_control(key="listed").set_value("sentences").run())
-    table = page.dataframe[0].value
-    assert table["line"].tolist()[0] == 3
-    assert table["signs"].tolist() == ["Repetition", "", ""]
+    table = page.dataframe[0].value  # the sentences come first, as a sign fires
+    assert (table["line"].tolist(), table["signs"].tolist()) == ([3], ["Repetition"])
     assert table["left_out"].notna().all()
-    assert any("Repetition 1, of 3 sentences" in each.value for each in page.markdown)
+    assert any("1 of 3 sentences" in each.value for each in page.markdown)
+    assert "Repetition 1" in page.segmented_control(key="sorted_by").options
     assert any("not ordinary errors" in each.value for each in page.caption)
     assert any("Not offered for given translations: doubtful words" in each.value for each in page.caption)
+    healthy(page.segmented_control(key="sorted_by").set_value("repetition").run())
+    assert page.dataframe[0].value["line"].tolist() == [3]
     healthy(page.segmented_control(key="sorted_by").set_value("detached").run())
     assert page.dataframe[0].value["detached"].is_monotonic_decreasing
     line = next(each for each in state_of(page, ScoredFile).signed if each.line.number == 3)
@@ -86,12 +91,35 @@ def test_sentences_are_listed_by_their_signs_and_opened_with_the_words(
 def test_where_no_sign_fires_the_sentences_name_the_words_of_the_sign_that_they_are_sorted_by(page: AppTest) -> None:
     submitted(page, "score", f"{TEXT}\nIn 2014.\tIm Jahr 2015.", ScoredFile)
     healthy(page.segmented_control(key="listed").set_value("sentences").run())
-    assert any("no sign fires" in each.value for each in page.markdown)
-    assert any("No sign reaches its threshold here" in each.value for each in page.caption)
+    assert any("0 of 3 sentences" in each.value for each in page.markdown)
     assert page.dataframe[0].value["words"].tolist() == ["", "", ""]
     healthy(page.segmented_control(key="sorted_by").set_value("numbers").run())
+    assert any("This sign fires on no sentence" in each.value for each in page.caption)
     table = page.dataframe[0].value
     assert (table["line"].tolist()[0], table["words"].tolist()) == (3, ["2014 2015", "", ""])
+
+
+def test_a_setting_that_mends_is_named_and_a_click_opens_the_sentence_with_it(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tried(_: object, planned: Sequence[tuple[SignedLine, Setting]], *_others: object) -> Iterator[Trial]:
+        for line, setting in planned:
+            yield Trial(line, setting, line, "mended" if setting.length_penalty == 1.5 else "")
+
+    def rows(_table: object, key: str, on_row: Callable[[int], None], **_options: object) -> None:
+        streamlit.button("row", key=key, on_click=on_row, args=(0,))
+
+    limits = {**LIMITS, "detached": Threshold(-1e9, 8, 0.0)}
+    monkeypatch.setattr(signs, "thresholds", lambda _: SignThresholds(limits, "a sample", 8))
+    monkeypatch.setattr(scored_file, "try_settings", tried)
+    monkeypatch.setattr(lines_form, "selectable_table", rows)
+    monkeypatch.setattr(job_control, "TURN", 60.0)
+    submitted(page, "score", "The sea.", ScoredFile)
+    healthy(page.button(key="mend").click().run())
+    assert "Length penalty 1.5 mends 1 of 1 sentences with a sign and harms 0 of 0 without one" in said(page)
+    assert page.dataframe[0].value["mended"].tolist()[0] == 1
+    healthy(page.button(key="signed_sentences").click().run())
+    assert (reading(page).search.text, reading(page).search.length_penalty) == ("The sea.", 1.5)
 
 
 def test_without_a_sample_in_its_language_a_model_has_values_alone(
