@@ -28,10 +28,12 @@ def second_models(model: models.Model) -> dict[str, Callable[[], models.Model]]:
     """Return what opens each model that does the same as a model, by its name: shipped and open ones."""
     task, shipped = model_task.open_offer(model, is_shipped=False).task, models.shipped_paths()
     offers = [model_task.file_offer(name, path) for name, path in shipped.items() if str(path) != model.path]
-    found = {each.key: partial(_open, each.key) for each in offers if task and each.task == task}
-    others = [each for each in session_object(OpenModels).all() if each.digest != model.digest]
-    same = [each for each in others if model_task.open_offer(each, is_shipped=False).task == task]
-    return found | {Path(each.name).stem: lambda each=each: each for each in same}
+    fitting = [each.key for each in offers if task and each.task == task]
+    found: dict[str, Callable[[], models.Model]] = {key: partial(_open, key) for key in fitting}
+    for each in session_object(OpenModels).all():
+        if each.digest != model.digest and model_task.open_offer(each, is_shipped=False).task == task:
+            found[Path(each.name).stem] = lambda each=each: each
+    return found
 
 
 def _open(name: str) -> models.Model:

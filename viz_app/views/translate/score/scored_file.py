@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from core.analysis.heads.word_pair import PlacedWord
 from core.analysis.sample_sentences import SAMPLE
@@ -12,6 +11,7 @@ from core.analysis.word_scores.remedies import Remedies, Trial, flagged, plan, t
 from core.analysis.word_scores.scored_lines import ScoredLine, WordScore, score_lines
 from core.analysis.word_scores.signed_lines import LEFT_OUT_LINES, SignedLine, add_left_out, sign_lines
 from core.text.text_files import Line
+from core.translator import Translator
 from viz_app.controls.lines_form import BEAM_SIZE, LENGTH_PENALTY, LinesFile
 from viz_app.controls.second_model import compare_with
 from viz_app.language import marked
@@ -33,6 +33,7 @@ class ScoredFile(LinesFile):
     thresholds: SignThresholds | None = None  # of the signs; None if they cannot be measured, for the reason `problem`
     problem: str = ""
     trials: list[Trial] = field(default_factory=list[Trial])  # other settings so far
+    seconds: dict[str, Model] = field(default_factory=dict[str, Model])  # second models that were tried, by name
 
     def begin(self, model: Model, name: str, text: str, lines: Sequence[Line]) -> None:
         """Start to score the lines of a text."""
@@ -55,7 +56,7 @@ class ScoredFile(LinesFile):
                 yield 1
 
         self.name, self.text, self.models, self.lines, self.signed = name, text, (model,), scored, signed
-        self.thresholds, self.problem, self.trials = known, "", []
+        self.thresholds, self.problem, self.trials, self.seconds = known, "", [], {}
         total = len(lines) + min(LEFT_OUT_LINES, len(lines)) + (len(SAMPLE) if known is None else 0)
         self.job = Job(steps(), total, marked("steps"))
 
@@ -64,23 +65,18 @@ class ScoredFile(LinesFile):
         """What mends sentences, as far as it was tried."""
         return Remedies(flagged(self.signed, self.thresholds or UNMEASURED), self.trials)
 
-    @property
-    def seconds(self) -> dict[str, Model]:
-        """Second models, by the name of their files."""
-        return {Path(each.name).stem: each for each in self.models[1:]}
-
-    def mend(self, opening: Callable[[], Model] | None = None) -> None:
+    def mend(self, name: str = "", opening: Callable[[], Model] | None = None) -> None:
         """Start to try other settings on the sentences with a sign, and a second model; call it in a callback."""
-        limits, trials = self.thresholds or UNMEASURED, self.trials
-        tried = {each.setting.second for each in trials}
-        self.models += (opening(),) if opening else ()
-        planned = plan(self.signed, limits, self.seconds, LENGTH_PENALTY)
-        planned = [each for each in planned if each[1].second not in tried]
+        limits, trials, second = self.thresholds or UNMEASURED, self.trials, opening and opening()
+        tried, judges = {each.setting.second for each in trials}, dict[str, tuple[Translator, SignThresholds]]()
+        if second:
+            self.models, self.seconds = (*self.models, second), {**self.seconds, name: second}
+            judges[name] = second.translator, signs.thresholds(second) or UNMEASURED
+        planned = [each for each in plan(self.signed, limits, judges, LENGTH_PENALTY) if each[1].second not in tried]
         translator = self.models[0].translator
-        seconds = {name: (each.translator, signs.thresholds(each) or UNMEASURED) for name, each in self.seconds.items()}
 
         def steps() -> Iterator[int]:
-            for trial in try_settings(translator, planned, limits, seconds, BEAM_SIZE):
+            for trial in try_settings(translator, planned, limits, judges, BEAM_SIZE):
                 trials.append(trial)
                 yield 1
 

@@ -178,23 +178,18 @@ def remedies(scored: ScoredFile) -> None:
     found = scored.remedies
     if scored.trials:
         show_answer(found.answer(), tr(ABOUT_REMEDIES))
-        columns = {
-            "setting": st.column_config.TextColumn(tr("Setting")),
-            "mended": number_column(tr("Mends"), 0),
-            "harmed": number_column(tr("Harms"), 0),
-            "of": number_column(tr("Of so many without a sign"), 0),
-        }
-        show_table(found.table(), columns=columns)
-    others = second_models(scored.models[0]).items()
+        names = {"setting": tr("Setting"), "mended": tr("Mends"), "harmed": tr("Harms")}
+        show_table(found.table(), columns={**names, "of": tr("Of so many without a sign")})
     if scored.job is None or not scored.job.finished or not found.flagged:
         return
     with st.container(horizontal=True, gap="small"):
         if not scored.trials:
             st.button(tr("What would mend them?"), on_click=scored.mend, key="mend")
-        if untried := [(name, opening) for name, opening in others if name not in scored.seconds]:
+        others = second_models(scored.models[0])
+        if untried := [name for name in others if name not in scored.seconds]:
             with st.popover(tr("What does a second model say?")):
-                for name, opening in untried:
-                    text_button(name, scored.mend, opening, key=f"mend-{name}")
+                for name in untried:
+                    text_button(name, scored.mend, name, others[name], key=f"mend-{name}")
 
 
 def lines_call(scored: ScoredFile) -> Call:
