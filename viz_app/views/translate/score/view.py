@@ -57,7 +57,7 @@ A setting **mends** a sentence if no sign fires then, and **harms** one of up to
 Those that do neither are left out. A sentence without a sign is not thereby right.
 """)
 TEXTS = {"source": marked("Source"), "translation": marked("Translation"), "mended": marked("New translation")}
-WIDTH, LINE, LETTER, MOST_LINES = 680, 20, 7, 9  # pixels: all texts of a row, a line of them, a letter
+WIDTH, LINE, LETTER, MOST_LINES = 620, 20, 7, 9  # pixels: all texts of a row, a line of them, a letter
 EXAMPLE = "A brown dog runs across the grass.\nWhere is the station?\tWo ist der Bahnhof?"
 
 
@@ -155,14 +155,16 @@ def sentences(scored: ScoredFile) -> None:
     shown = sign_columns(lines[:SHOWN], thresholds, by)
     shown["signs"] = [joined([tr(NAMES[sign.name]) for sign in line.firing(thresholds)]) for line in lines[:SHOWN]]
     note = tr("Select a row to open the sentence on Translate, with its words selected.")
-    first = {"words": st.column_config.TextColumn(tr("Words"), width=120)}
+    first: dict[str, Any] = {"signs": st.column_config.TextColumn(tr("Signs"), width=120)}
+    if by:
+        first = {by: number_column(tr(NAMES[by]), 2, width=120, help=tr(ABOUT_SIGNS[by]))}
     if scored.trials:
         shown |= scored.remedies.of_lines(lines[:SHOWN])
         note = tr("Select a row to open the sentence with the setting that mends it, or as it is if none does.")
-        first = {"mended_by": st.column_config.TextColumn(tr("Mended by"), width=120)}
-    columns = options(shown, signs=st.column_config.TextColumn(tr("Signs"), width=120), **first)
-    if by:
-        columns["columns"][by] = number_column(tr(NAMES[by]), 2, width=110, help=tr(ABOUT_SIGNS[by]))
+        first["mended_by"] = st.column_config.TextColumn(tr("Mended by"), width=120)
+    else:
+        first["words"] = st.column_config.TextColumn(tr("Words"), width=120)
+    columns = options(shown, **first)
     scored.table(shown, "signed_sentences", lambda row: scored.open_line(lines[row], by), note, **columns)
     if scored.trials:
         downloads("signs", table=lambda: shown)
@@ -179,7 +181,7 @@ def remedies(scored: ScoredFile) -> None:
     if scored.trials:
         show_answer(found.answer(), tr(ABOUT_REMEDIES))
         names = {"setting": tr("Setting"), "mended": tr("Mends"), "harmed": tr("Harms")}
-        show_table(found.table(), columns={**names, "of": tr("Of so many without a sign")})
+        show_table(found.table(), columns={**names, "of": tr("Without a sign")})
     if scored.job is None or not scored.job.finished or not found.flagged:
         return
     with st.container(horizontal=True, gap="small"):
