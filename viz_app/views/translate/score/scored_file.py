@@ -111,6 +111,7 @@ class ScoredFile(LinesFile):
             self.show(line.source, line.target.token_ids)
             compare_with(self.seconds[setting.second])
             return
+        address.BEAM_SIZE.set(BEAM_SIZE)
         address.LENGTH_PENALTY.set(setting.length_penalty)
         address.MIN_LENGTH.set(setting.constraints.min_length)
         readings.new_sentence(setting.source or line.source)

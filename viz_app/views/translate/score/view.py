@@ -70,7 +70,7 @@ def options(table: Columns, **first: Any) -> dict[str, Any]:
     columns = {**first, "line": number_column(tr("Line"), 0, width=50)}
     columns |= {name: st.column_config.TextColumn(tr(TEXTS[name]), width=width) for name in texts}
     longest = max((len(str(text)) for name in texts for text in table[name]), default=0)
-    height = LINE * min(MOST_LINES, max(2, 1 + longest * LETTER // width)) + 26  # so high that texts wrap
+    height = max(66, LINE * min(MOST_LINES, 1 + longest * LETTER // width) + 16)  # from 66 on, texts wrap
     return {"height": 560, "row_height": height, "columns": columns}
 
 

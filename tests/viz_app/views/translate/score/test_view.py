@@ -14,6 +14,7 @@ from core.analysis.word_scores.signed_lines import SignedLine
 from tests.viz_app.pages import Start, healthy, opened, reading, said, state_of, submitted, to_page
 from viz_app.controls import job_control, lines_form
 from viz_app.session import signs
+from viz_app.session.readings import Search
 from viz_app.views.translate.score import scored_file
 from viz_app.views.translate.score.scored_file import ScoredFile
 
@@ -119,7 +120,7 @@ def test_a_setting_that_mends_is_named_and_a_click_opens_the_sentence_with_it(
     assert "Length penalty 1.5 mends 1 of 1 sentences with a sign and harms 0 of 0 without one" in said(page)
     assert page.dataframe[0].value["mended"].tolist()[0] == 1
     healthy(page.button(key="signed_sentences").click().run())
-    assert (reading(page).search.text, reading(page).search.length_penalty) == ("The sea.", 1.5)
+    assert reading(page).search == Search("The sea.", beam_size=4, length_penalty=1.5)
 
 
 def test_without_a_sample_in_its_language_a_model_has_values_alone(
