@@ -6,8 +6,15 @@ from difflib import SequenceMatcher
 
 import torch
 
+from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
+from core.text.phrases import Number, Phrase, listed, marked
 
+MORE, LESS = (
+    marked("\u201c{query}\u201d attends to \u201c{key}\u201d {amount} more"),
+    marked("\u201c{query}\u201d attends to \u201c{key}\u201d {amount} less"),
+)
+SHOWN = 0.01  # smaller differences are not named in a sentence
 MIN_COMMON = 0.5  # least share of the shorter axis that must be common for a meaningful difference
 
 
@@ -23,6 +30,18 @@ class Difference:
     def is_whole(self) -> bool:
         """Whether both maps have exactly the same tokens on both axes."""
         return not self.first_only and not self.second_only
+
+    def answer(self, head: int) -> Phrase:
+        """The largest differences of one head."""
+        rows, keys = (list(map(readable, tokens)) for tokens in (self.map.row_tokens, self.map.key_tokens))
+        parts = [
+            Phrase(MORE if value > 0 else LESS, query=rows[row], key=keys[key], amount=Number(abs(value), ".2f"))
+            for row, key, value in largest_differences(self, head)
+            if abs(value) >= SHOWN
+        ]
+        if not parts:
+            return Phrase(marked("No weight of this head differs by 0.01 or more."))
+        return Phrase(marked("In the first, {differences}."), differences=listed(parts, marked("{first}; {rest}")))
 
 
 def common_positions(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]]:

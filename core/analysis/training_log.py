@@ -9,7 +9,7 @@ from core.analysis.declaration import Columns
 from core.analysis.pictures import Curve, Curves
 from core.files.runlog import LogLine, of_kind
 from core.model.schedule import ScheduleName, cooldown_factor, fitted_scale, fitted_warmup, learning_rate
-from core.text.phrases import Phrase, marked
+from core.text.phrases import Number, Phrase, marked
 
 # Names of a run's numbers, with their units.
 MEASURES = {
@@ -20,6 +20,8 @@ MEASURES = {
 }
 MOST_NLL = 88.0  # whose perplexity is drawn
 POINTS = 400  # of a drawn schedule
+TAIL = 0.1  # share of the steps over which `run_answer` judges a run
+LEVEL = 0.01  # relative change of the loss below which it is level; a rule of thumb
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +100,41 @@ def log_curves(lines: Sequence[LogLine], measure: str) -> Curves:
         limits=(None if measure in ("nll", "perplexity") else 0, None),
         scale="log" if measure == "perplexity" and has_logarithm else "linear",
     )
+
+
+def run_answer(lines: Sequence[LogLine]) -> Phrase | None:
+    """What a run reached, and whether it still improves or overfits; None for a log without a loss.
+
+    Both are judged by the lowest validation loss, the last, and the lowest before the last tenth of the steps.
+    """
+    trained, valid = (zip(*logged_values(lines, kind, "nll"), strict=True) for kind in ("train", "valid"))
+    train, losses = ({step: loss for step, loss in each if abs(loss) < MOST_NLL} for each in (trained, valid))
+    if not losses and not train:
+        return None
+    last = max(losses or train)
+    values = {"loss": Number((losses or train)[last], ".3f"), "last": Number(last, ",")}
+    early = [step for step in losses if step <= (1 - TAIL) * last]
+    if not early:
+        first = marked("The first validation, at step {last}, has a loss of {loss} nats per token.")
+        none = marked("The training loss is {loss} nats per token at step {last}; nothing has been validated.")
+        return Phrase(first if losses else none, **values)
+    at, since = min(losses, key=losses.__getitem__), min(early, key=losses.__getitem__)
+    values |= {"best": Number(losses[at], ".3f"), "at": Number(at, ",")}
+    values |= {"earlier": Number(losses[since], ".3f"), "since": Number(since, ",")}
+    if losses[last] > (1 + LEVEL) * losses[at]:
+        words = marked(
+            "The run overfits unless its training loss rose too: the validation loss was lowest at step {at}, {best} "
+            "nats per token, and is {loss}."
+        )
+    elif losses[at] < (1 - LEVEL) * losses[since]:
+        words = marked(
+            "The run still improves: the validation loss is {best} nats per token, at step {since} it was {earlier}."
+        )
+    else:
+        words = marked(
+            "The run is level: the validation loss is {best} nats per token, at step {since} it was {earlier}."
+        )
+    return Phrase(words, **values)
 
 
 def log_columns(lines: Sequence[LogLine]) -> Columns:

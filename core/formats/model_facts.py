@@ -1,5 +1,8 @@
 """Facts about a model as text: origin, size, variant of the architecture."""
 
+import math
+from collections.abc import Sequence
+from statistics import fmean
 from typing import Any, cast
 
 from core.formats.checkpoint import lacks_causal_mask
@@ -44,6 +47,7 @@ PAPER_SECTIONS = {
     "length penalty": "6.1 [38]",
 }
 LISTED = 4  # token ids of a list
+SURE = 0.5  # share of the log-probability of a guess above which a model is sure; a rule of thumb
 OWN_FORMAT = "Headlight"
 
 
@@ -112,6 +116,14 @@ def paper_facts() -> dict[str, str]:
     """What the paper states about its base model, as `model_facts` writes it; `PAPER_SECTIONS` says where."""
     base = {**architecture_facts(PRESETS["base"]), "parameters": "65 M", "biases": Phrase("feed-forward")}
     return {name: base[name] for name in PAPER_SECTIONS}
+
+
+def outputs_answer(log_probs: Sequence[float], vocabulary: int) -> Phrase:
+    """Whether a model is sure of some outputs, by the log-probability per token of each, in nats, beside a guess."""
+    mean, guess = fmean(log_probs), -math.log(vocabulary)
+    sure = marked("The model is sure of what it writes: {mean} nats per token, where a guess has {guess}.")
+    unsure = marked("The model is hardly better than a guess: {mean} nats per token, where a guess has {guess}.")
+    return Phrase(sure if mean > SURE * guess else unsure, mean=Number(mean, ".2f"), guess=Number(guess, ".2f"))
 
 
 def token_facts(config: TransformerConfig) -> dict[str, str]:

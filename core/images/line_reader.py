@@ -12,6 +12,7 @@ from core.decoding.text_codec import PassIds
 from core.files.budget import MAX_PATCHES
 from core.images.patches import Pixels, patch_name, to_patches
 from core.results import Explanation, ScoredText
+from core.text.phrases import Number, Phrase, marked
 from core.text.tokenizer import SPACE_MARK
 from core.translator import Translator
 
@@ -106,6 +107,21 @@ class LineReader:
         outputs = translator.shared.decoder_pass(patches, fed, predicted, num_alternatives)
         names = tuple(patch_name(index, self.rows) for index in range(len(patches)))
         return translator.codec.explanation(outputs, PassIds([], fed, predicted), "", names)
+
+    def answer(self, explanation: Explanation) -> Phrase:
+        """What was read, and its least certain character with the column of patches that all heads attend to most."""
+        least = min(range(len(explanation.log_probs)), key=explanation.log_probs.__getitem__)
+        weights = torch.stack([each.weights[:, least].mean(0) for each in explanation.maps["cross"]])  # [L, S]
+        columns = weights.mean(0).reshape(-1, self.rows).sum(-1)
+        words = marked(
+            "It reads \u201c{text}\u201d; least certain is character {number}, \u201c{character}\u201d, {probability}, "
+            "where the heads attend most to column {column} of {columns}: {share} (evenly {even})."
+        )
+        character, probability = explanation.predicted_tokens[least], math.exp(explanation.log_probs[least])
+        values = {"text": explanation.target, "number": str(least + 1), "character": shown_character(character)}
+        values |= {"probability": Number(probability, ".2f"), "share": Number(float(columns.max()), ".0%")}
+        values |= {"column": str(int(columns.argmax()) + 1), "columns": str(len(columns))}
+        return Phrase(words, even=Number(1 / len(columns), ".0%"), **values)
 
     def patches(self, image: Pixels) -> Tensor:
         """Patches of an image as the encoder takes them: [S, P] from 0 to 1.

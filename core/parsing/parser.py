@@ -5,6 +5,7 @@ still be closed and all words of the sentence placed, in order, within the limit
 renormalised, so hypotheses are ranked by the probabilities that the model assigns to them.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +18,7 @@ from core.decoding.text_codec import PassIds
 from core.files.tabular import Tabular
 from core.parsing.trees import Tree, constituents, escape_brackets, restore, tag_of, treebank_words
 from core.results import Translation
+from core.text.phrases import Number, Phrase, listed, marked
 from core.text.sentences import naming_sentence
 from core.text.tokenizer import SPACE_MARK, Tokenizer
 from core.translator import Translator
@@ -169,6 +171,22 @@ class Parse(Tabular):
     def log_prob(self) -> float:
         """Log-probability of the whole tree given its words, in nats."""
         return sum(self.token_log_probs)
+
+    def answer(self) -> Phrase:
+        """What the sentence consists of, the probability of the tree, and its least certain bracket."""
+        spans = constituents(self.tree)
+        brackets = {each.opened: (f"({each.label}", each) for each in spans}
+        brackets |= {each.closed: (f"){each.label}", each) for each in spans}
+        log_prob, least = min((self.token_log_probs[self.positions[at]], at) for at in brackets)
+        bracket, over = brackets[least]
+        words = marked(
+            "The sentence is {root} of {parts}, with the probability {probability}; least certain is the bracket "
+            "{bracket} of \u201c{words}\u201d, {least}."
+        )
+        parts = [each.label for each in self.tree.children if not each.word] or [Phrase(marked("words"))]
+        values = {"root": self.tree.label, "parts": listed(parts), "least": Number(math.exp(log_prob), ".2f")}
+        values |= {"bracket": bracket, "words": " ".join(self.words[over.start : over.end])}
+        return Phrase(words, probability=Number(math.exp(self.log_prob), ".2f"), **values)
 
     def table(self) -> dict[str, list[Any]]:
         """A row for each pair of brackets, with their log-probabilities; words are counted from 1."""

@@ -1,4 +1,4 @@
-"""Where the first picture of a page begins: selectors stand above it, explanations below it or in its help."""
+"""What a page shows first: where its first picture begins, and how many controls stand above the fold."""
 
 from playwright.sync_api import Page
 
@@ -16,6 +16,25 @@ FIRST_PICTURE = """() => {
     .map(({ top }) => top);
   return tops.length ? Math.min(...tops) : null;
 }"""
+
+
+FOLD, MOST_CONTROLS = 860, 6  # pixels of a window's height; of a view's own controls above it
+# Those of the frame and the files of a picture, which appear on hover, are not a view's own.
+CONTROLS = """(fold) => {
+  const named = (names) => names.map((name) => ".st" + name).join(", ");
+  const boxes = ["Selectbox", "MultiSelect", "Checkbox", "TextInput", "TextArea", "NumberInput", "Slider"];
+  const kinds = named([...boxes, "Button", "ButtonGroup", "FileUploader", "Popover", "FormSubmitButton"]);
+  return [...document.querySelectorAll("[data-testid=stMain] :is(" + kinds + ")")].filter((each) => {
+    const { top, height } = each.getBoundingClientRect();
+    const isPart = each.closest(".st-key-top-bar, .st-key-below-sentence") || each.parentElement.closest(kinds);
+    return !isPart && height > 4 && top < fold && each.checkVisibility({ opacityProperty: true });
+  }).length;
+}"""
+
+
+def controls(page: Page) -> int:
+    """Count a view's own controls above the fold of a window 860 pixels high."""
+    return page.evaluate(CONTROLS, FOLD)
 
 
 def first_picture(page: Page) -> float | None:

@@ -10,12 +10,13 @@ from urllib.parse import urlencode
 from playwright.sync_api import Page, expect
 
 from tests.e2e.accessibility import violations_when_drawn
-from tests.e2e.first_picture import LIMIT, WIDTH, first_picture
+from tests.e2e.first_picture import LIMIT, MOST_CONTROLS, WIDTH, controls, first_picture
 from tests.e2e.idle import open_page, wait_until_idle
 from tests.e2e.navigation import enter, go_to, links_to
 from tests.viz_app.language.texts import own_texts
 from viz_app.page_list import PAGES, VIEWS
 
+PAGE_OF_PAPER = next(page for page in PAGES if page.title == "Paper")
 DARK = tuple(page.views[0].name for page in PAGES)  # one view of each page is checked in dark, too
 GERMAN = own_texts("de")
 RATE = "Learning rate"  # a view of the page Training; of a tiny model there are no curves
@@ -52,6 +53,7 @@ def test_no_page_violates_a_rule_or_has_its_first_picture_low(
         wait_until_idle(page)
     found: dict[str, list[str]] = {}
     tops: dict[str, float] = {}
+    counts: dict[str, int] = {}  # of controls
     checked: dict[str, set[str]] = {"light": set(), "dark": set()}  # what is the same, once it has been checked
 
     def check(scheme: str, rules: list[str] | None = None) -> list[str]:
@@ -65,6 +67,7 @@ def test_no_page_violates_a_rule_or_has_its_first_picture_low(
         expect(links_to(page, each.name).last).to_have_attribute("aria-current", "page")  # the server has run it
         found[each.name] = check("light")
         tops[each.name] = first_picture(page) or 0
+        counts[each.name] = controls(page)
         if each.name in DARK:
             page.emulate_media(color_scheme="dark")
             found[f"{each.name}, dark"] = check("dark", ["color-contrast"])
@@ -72,5 +75,7 @@ def test_no_page_violates_a_rule_or_has_its_first_picture_low(
     assert {name: each for name, each in found.items() if each} == {}
     assert checked == {"light": set(SAME), "dark": set(SAME)}
     assert {name: top for name, top in tops.items() if top > LIMIT} == {}
+    of_paper = {each.name for each in PAGE_OF_PAPER.views}  # formulas and experiments to set up
+    assert {name: count for name, count in counts.items() if count > MOST_CONTROLS and name not in of_paper} == {}
     assert sum(top > 0 for top in tops.values()) > len(VIEWS) / 2
     assert blocked == []

@@ -98,7 +98,7 @@ def comparison(of: Subject) -> Iterator[Drawn]:
         reason(error, *NO_DRAWING)
         return
     yield attention_map.map_payload(found.map, head, of.theme, diverging=True)
-    yield {"": [comparison_figures.agreement(found), comparison_figures.in_words(found, head)]}
+    yield {"": [comparison_figures.agreement(found), found.answer(head)]}
     yield pd.DataFrame(weight_tables.lines_table(found.map, [head]))
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
-from viz_app.drawing.display_text import plain
+from viz_app.drawing.display_text import isolated, plain
 from viz_app.language import tr, translated
 from viz_app.page_list import script_of
 from viz_app.session.address import Field
@@ -101,9 +101,9 @@ def menu(widget: Widget[T], label: str, names: Mapping[T, str], **options: Any) 
 
 def show_answer(answer: str, help: str = "", *then: str | None) -> None:
     """Draw the answer of a view, a sentence of its analysis, and quietly below it others, such as what methods say."""
-    st.markdown(f"**{plain(translated(answer))}**", help=help or None)
+    st.markdown(f"**{plain(translated(answer, isolated))}**", help=help or None)
     for each in filter(None, then):
-        st.caption(plain(translated(each)))
+        st.caption(plain(translated(each, isolated)))
 
 
 def text_button(label: str, on_click: Callable[..., Any], *arguments: Any, **options: Any) -> bool:

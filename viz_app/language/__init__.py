@@ -177,18 +177,18 @@ def _unwrapped_block(text: str) -> str:
     return re.sub(r"(?<!\n)\n(?!\n|[-*|] |\d+\. )", " ", inspect.cleandoc(text).strip())
 
 
-def translated(text: str) -> str:
+def translated(text: str, named: Callable[[str], str] = lambda text: text) -> str:
     """Return a phrase or a number of `core` in the visitor's language.
 
-    Other text, such as a name from a file, is returned unchanged.
+    Other text, such as a name from a file, is returned as `named` writes it, by default unchanged.
     """
     from core.text.phrases import Number, Phrase  # `core` takes seconds to import: the first frame has texts before
 
     if isinstance(text, Number):
         return localized(text.value, text.spec)
     if not isinstance(text, Phrase):
-        return text
-    return tr(text.words, **{name: translated(value) for name, value in text.values.items()})
+        return named(text)
+    return tr(text.words, **{name: translated(value, named) for name, value in text.values.items()})
 
 
 def translated_all(texts: Iterable[str]) -> list[str]:

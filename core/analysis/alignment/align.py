@@ -63,8 +63,10 @@ class RankedAligners(PicturedResult):
 
     def answer(self, at: Head = FIRST) -> str:
         """The best aligner."""
+        words = marked("{head} aligns the words of {pairs} sentence pairs best, with an error rate (AER) of {rate}.")
+        one = marked("By your links, {head} aligns this sentence best, with an error rate (AER) of {rate}.")
         return Phrase(
-            marked("{head} aligns the words of {pairs} sentence pairs best, with an error rate (AER) of {rate}."),
+            one if self.num_pairs == 1 else words,
             head=str(self.aligners[0]),
             pairs=Number(self.num_pairs, ","),
             rate=Number(self.aligners[0].score.error_rate, ".3f"),

@@ -26,16 +26,19 @@ half of the links are ALTI's, "doubted" that with a concern of `WordAlignment.co
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from statistics import median_low
 
 import torch
 from torch import Tensor
 
 from core.analysis.alignment.aligners import shown_words_of, word_attention
-from core.analysis.alignment.sentence_alignment import shown_words
+from core.analysis.alignment.sentence_alignment import WordAlignment, aligner_name, shown_words
 from core.analysis.heads.head import Maps
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import Frequencies, Scorer, score_cards
 from core.capture import AttentionMap
+from core.text.phrases import Phrase, marked
 from core.trace import Head
 
 MOST = 0.5  # a word with more than this share of a row has more of the weight than all others together
@@ -131,6 +134,26 @@ def head_links(cross: Sequence[AttentionMap], layer: int, head: int) -> HeadLink
         pairs=tuple((target[row][1], source[links[row]]) for row in sorted(rows)),
         agreeing=int(agrees.sum()),
         words=len(target),
+    )
+
+
+def aligner_answer(cross: Sequence[AttentionMap], shown: WordAlignment) -> Phrase:
+    """How well the first head aligns, beside the median head, and how many source words the aligner shown links."""
+    first, content = first_head(cross), ContentWords(cross[0])
+    counts = {layer.layer: heads.tolist() for layer, heads in zip(cross, content.agreeing(cross), strict=True)}
+    source = {at for at, _ in _content(shown.source)}
+    numbers = {"agreeing": counts[first.layer][first.head], "words": len(content.rows), "source": len(source)}
+    numbers |= {
+        "median": median_low(chain(*counts.values())),
+        "linked": len(source & {each for each, _ in shown.links}),
+    }
+    return Phrase(
+        marked(
+            "{head} aligns best: it links {agreeing} of {words} words like the other heads, the median head {median}; "
+            "{linked} of {source} source words have a link."
+        ),
+        head=aligner_name((first.layer, first.head if len(counts[first.layer]) > 1 else None)),
+        **{name: str(number) for name, number in numbers.items()},
     )
 
 

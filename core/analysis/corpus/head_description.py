@@ -12,6 +12,7 @@ same texts. A head with no share above chance has no description.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import NamedTuple
 
 import torch
@@ -79,6 +80,20 @@ def description(card: ScoreCard) -> Description | None:
     found = [Description(key, scores[key], chance) for key, chance in card.chances if key in scores]
     best = max(found, key=lambda each: each.above, default=None)
     return best if best and best.above > 0 else None
+
+
+def ranking_answer(ranked: Sequence[tuple[ScoreCard, float]], behaviour: str) -> Phrase:
+    """The head that does most of a behaviour, beside random weights where they are known, and the median head."""
+    card, score = ranked[0]
+    does = Phrase(marked("{does}, {share}"), does=Phrase(BEHAVIOURS[behaviour].name), share=Number(score, ".0%"))
+    chance = dict(card.chances).get(behaviour)
+    return Phrase(
+        marked("Of {count} heads, {head} most clearly {does}; the median head has {median}."),
+        count=Number(len(ranked), ","),
+        head=card.head.title,
+        does=does if chance is None else Description(behaviour, score, chance).text,
+        median=Number(median(value for _, value in ranked), ".0%"),
+    )
 
 
 def with_chances(cards: Iterable[ScoreCard], by_chance: Sequence[ScoreCard]) -> list[ScoreCard]:

@@ -115,18 +115,17 @@ class ComparedModels(PicturedResult):
             buckets_grid(self.frequencies, Phrase(occurrences), Phrase(marked("F-measure")), self.names),
         )
 
-    def answer(self, at: Head | None = None) -> str:
-        """The scores of the whole set by the first metric."""
+    def answer(self, at: Head | None = None) -> Phrase:
+        """The model that is better by the first metric, and whether other sentences would say the same."""
         score = self.scores[0]
-        return Phrase(
-            marked("{metric} is {first} ({name}) and {second} ({other}), p = {p_value}."),
-            metric=score.metric,
-            first=Number(score.first, ".2f"),
-            name=self.names[0],
-            second=Number(score.second, ".2f"),
-            other=self.names[1],
-            p_value=Number(score.p_value, ".4f"),
+        (high, better), (low, worse) = sorted(
+            zip((score.first, score.second), self.names, strict=True), key=lambda each: -each[0]
         )
+        words = marked("By {metric}, neither model is better: {better} has {high}, {worse} {low}, p = {p_value}.")
+        if score.p_value < MARK:
+            words = marked("By {metric}, {better} is better than {worse}: {high} to {low}, p = {p_value}.")
+        values = {"metric": score.metric, "better": better, "worse": worse, "p_value": Number(score.p_value, ".4f")}
+        return Phrase(words, high=Number(high, ".2f"), low=Number(low, ".2f"), **values)
 
     def summary(self) -> str:
         """The scores and the buckets, for people."""

@@ -38,6 +38,10 @@ def test_the_difference_is_signed_and_heads_are_compared_by_number(first: Attent
     assert torch.equal(difference(other, first).map.weights, -found.map.weights)
     assert mean_distance(found) == [1, 1]  # nothing in common
     assert largest_differences(found, 0, 2) == [(0, 0, 1.0), (0, 2, -1.0)]
+    assert (
+        "\u201c\u00b7a\u201d 1.00 more; \u201c\u00b7x\u201d attends to \u201c\u00b7c\u201d 1.00 less" in found.answer(0)
+    )
+    assert difference(first, first).answer(0) == "No weight of this head differs by 0.01 or more."
     fewer = replace(first, weights=first.weights[:1])
     assert difference(first, fewer).map.num_heads == 1
 

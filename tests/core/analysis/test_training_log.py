@@ -31,6 +31,19 @@ def test_perplexity_is_computed_where_it_is_not_logged() -> None:
         assert not 0 < drawn.curves[0].values[0] < math.inf
 
 
+def test_a_run_is_judged_by_its_validation_losses() -> None:
+    for losses, said in (
+        ([], "The training loss is 2.000 nats per token at step 50; nothing has been validated."),
+        ([3.0], "The first validation, at step 10, has a loss of 3.000 nats per token."),
+        ([3.0, 2.0], "The run still improves: the validation loss is 2.000 nats per token, at step 10 it was 3.000."),
+        ([2.0, 1.99], "The run is level: the validation loss is 1.990 nats per token, at step 10 it was 2.000."),
+        ([3.0, 2.0, 2.5, math.nan], "lowest at step 20, 2.000 nats per token, and is 2.500."),
+    ):
+        valid = [{"kind": "valid", "step": 10 * at, "nll": loss} for at, loss in enumerate(losses, start=1)]
+        assert said in (training_log.run_answer([*LINES[:2], *valid]) or "")
+    assert training_log.run_answer(LINES[3:]) is None
+
+
 def test_the_table_has_every_number_but_no_samples() -> None:
     table = training_log.log_columns(LINES)
     assert (table["step"], table["kind"]) == ([25, 50, 50], ["train", "train", "valid"])

@@ -5,7 +5,14 @@ from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
-from core.formats.model_facts import architecture_facts, model_facts, origin_of, paper_facts, token_facts
+from core.formats.model_facts import (
+    architecture_facts,
+    model_facts,
+    origin_of,
+    outputs_answer,
+    paper_facts,
+    token_facts,
+)
 from core.inference.cpu_inference import computation
 from core.model import Transformer
 from core.model.config import TransformerConfig
@@ -41,6 +48,12 @@ def test_the_paper_is_credited_with_what_it_states() -> None:
     assert facts.keys() - stated.keys() == {"epsilon of the norms", "end of a search"}  # not given
     assert {name for name in facts.keys() & stated.keys() if stated[name] != facts[name]} == {"biases"}
     assert (stated["biases"], stated["parameters"]) == ("feed-forward", "65 M")
+
+
+def test_a_model_that_guesses_is_told_from_one_that_is_sure() -> None:
+    numbers = "-8.50 nats per token, where a guess has -9.01."
+    assert outputs_answer([-9.0, -8.0], 8192) == f"The model is hardly better than a guess: {numbers}"
+    assert outputs_answer([-0.2, -0.4], 8192).startswith("The model is sure of what it writes: -0.30 nats per token")
 
 
 # What another value of a field needs, and values that are not one more, or the other choice.

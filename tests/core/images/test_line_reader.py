@@ -1,5 +1,6 @@
 """The reader of pictures: search, explanation, errors."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,6 +35,16 @@ def test_the_search_is_what_one_pass_computes(line_reader: LineReader) -> None:
         torch.testing.assert_close(cross.weights.sum(-1), torch.ones(cross.weights.shape[:2]))
     assert explanation.source_tokens[:4] == ("1.1", "1.2", "1.3", "2.1")
     assert all(len(best) == 5 and best[0][1] >= best[1][1] for best in explanation.alternatives)
+
+
+def test_the_answer_names_the_least_certain_character_and_where_the_heads_look(line_reader: LineReader) -> None:
+    explanation = line_reader.explain(image("Hi"), line_reader.translator.tokenizer.encode("Hi"))
+    weights = torch.zeros_like(explanation.maps["cross"][0].weights)
+    weights[:, 1, [3, 5]], weights[:, [0, 2], 0] = 0.5, 1.0  # the second character on column 2, others on column 1
+    maps = {"cross": tuple(replace(each, weights=weights) for each in explanation.maps["cross"])}
+    said = line_reader.answer(replace(explanation, log_probs=(0.0, math.log(0.5), 0.0), maps=maps))
+    assert said.startswith("It reads \u201cHi\u201d; least certain is character 2, \u201ci\u201d, 0.50, where ")
+    assert " most to column 2 of 3: 100% (evenly 33%)." in said
 
 
 def test_pictures_of_different_widths_are_read_together_as_alone(line_reader: LineReader) -> None:

@@ -15,7 +15,7 @@ from torch import Tensor
 from core.decoding import NonFiniteError, SearchOptions, beam_search
 from core.model import Transformer
 from core.model.preset_configs import PRESETS
-from core.parsing.parser import Brackets, NotAParserError, Parser, constrain_to_trees
+from core.parsing.parser import Brackets, NotAParserError, Parse, Parser, constrain_to_trees
 from core.parsing.trees import linearise, read_trees, restore, spell
 from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
@@ -89,6 +89,16 @@ def test_every_word_is_spelled_before_its_brackets(seed: int, beam_size: int) ->
     text = " ".join(SYMBOLS[token_id] for token_id in token_ids)
     assert re.fullmatch(r"do g ([()]\S+ )+XX\S* do ([()]\S+ )*XX\S* ([()]\S+ )*XX\S* (\)\S+ )+</s>", text)
     restore([symbol for symbol in text.split()[:-1] if symbol not in ("do", "g")], ["dog", "do", ""])
+
+
+def test_the_answer_names_the_least_certain_bracket() -> None:
+    symbols = ["(S", "(NP", "XX", ")NP", "XX", ")S"]
+    log_probs = [0.0, math.log(0.5), 0.0, math.log(0.25), math.log(0.125), 0.0, 0.0]
+    tree = restore(symbols, ["It", "rains"])
+    parse = Parse("It rains", ("It", "rains"), tree, tuple(range(7)), tuple(log_probs), tuple(range(6)), 0.0)
+    assert parse.answer() == (
+        "The sentence is S of NP, with the probability 0.02; least certain is the bracket )NP of \u201cIt\u201d, 0.25."
+    )
 
 
 @cache

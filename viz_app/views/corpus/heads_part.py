@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from core.analysis.corpus.behaviours import BEHAVIOURS
+from core.analysis.corpus.head_description import ranking_answer
 from core.analysis.corpus.head_scores import (
     chosen_heads,
     head_points,
@@ -23,14 +24,14 @@ from core.capture import KINDS, Kind
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import bar_column, selectable_table
-from viz_app.controls.widgets import page_theme, text_button
-from viz_app.drawing.display_text import decimal, plain
+from viz_app.controls.widgets import page_theme, show_answer, text_button
+from viz_app.drawing.display_text import decimal
 from viz_app.language import capital, marked, tr
 from viz_app.session.models import Model
 from viz_app.session.state import Widget
 from viz_app.views.corpus import selection
 from viz_app.views.corpus.figures import corpus as figures
-from viz_app.views.corpus.one_head import one_head
+from viz_app.views.corpus.one_head import described_cards, one_head
 from viz_app.views.corpus.opened_index import OpenedIndex, index_call
 from viz_app.views.corpus.parallel_coordinates import parallel_coordinates
 
@@ -64,9 +65,7 @@ def heads_part(model: Model, opened: OpenedIndex, search: HeadSearch) -> None:
     """Draw the ranked heads, the examples of one, and the parallel coordinates."""
     index, ranges = opened.index, selection.selected_ranges()
     ranked = chosen_heads(index, search.behaviour, search.kinds, search.layer, ranges)
-    behaviour = BEHAVIOURS[search.behaviour]
-    name = capital(tr(behaviour.name))
-    st.caption(f"**{name}**: {plain(tr(behaviour.text))}.", help=tr(ABOUT_RANKING))
+    above = st.container()  # of the answer, beside random weights, which are measured with the first head
     if not ranked:
         st.info(
             tr("No head has this score here. Widen the ranges below.")
@@ -81,6 +80,12 @@ def heads_part(model: Model, opened: OpenedIndex, search: HeadSearch) -> None:
     with right:
         if head is not None:
             one_head(model, opened, head, search.behaviour)
+    if ranked:
+        cards = described_cards(model, opened)
+        described = [(cards[index.rows[card.head]], score) for card, score in ranked]
+        with above:
+            about = capital(f"{tr(BEHAVIOURS[search.behaviour].text)}.")
+            show_answer(ranking_answer(described, search.behaviour), tr(ABOUT_RANKING), about)
     coordinates(opened, search, head)
 
 

@@ -62,7 +62,8 @@ def page() -> None:
     is_missing = opened_index.is_missing(own.of(model))  # before the address is written
     opened, problem = opened_index.opened_index(model)
     job = own.unfinished_job(model)
-    headline(opened)
+    if opened is None and job is None:
+        st.markdown(tr("**Strongest examples** of every head and neuron over a corpus"), help=tr(HOW_TO_READ))
     if opened is not None and opened.path is None and job is None:
         save_button(model, opened)
     if problem:
@@ -81,22 +82,8 @@ def page() -> None:
         else:
             shown(model, search)
     if opened is not None:
-        st.caption(origin_text(opened))
+        st.caption(origin_text(opened), help=tr(HOW_TO_READ))
     form(model, is_open=opened is None and job is None)
-
-
-def headline(opened: OpenedIndex | None) -> None:
-    """Name the indexed sentences."""
-    if opened is None:
-        st.markdown(tr("**Strongest examples** of every head and neuron over a corpus"), help=tr(HOW_TO_READ))
-        return
-    facts = opened.index.facts
-    text = tr(
-        "**Strongest examples** of every head and neuron in {sentences:,} sentences, {tokens:,} predicted tokens",
-        sentences=facts.num_sentences,
-        tokens=facts.num_tokens,
-    )
-    st.markdown(text, help=tr(HOW_TO_READ))
 
 
 def origin_text(opened: OpenedIndex) -> str:
@@ -104,7 +91,10 @@ def origin_text(opened: OpenedIndex) -> str:
     facts = opened.index.facts
     origin = plain(joined(filter(None, (tr(facts.corpus), facts.attribution, facts.licence))))
     text = tr(ORIGINS.get(facts.translations, SEARCHED))
-    return text.format(corpus=origin, size=plain(facts.translations), model=plain(facts.checkpoint))
+    read = tr(
+        "{sentences:,} sentences, {tokens:,} predicted tokens", sentences=facts.num_sentences, tokens=facts.num_tokens
+    )
+    return f"{read}: {text.format(corpus=origin, size=plain(facts.translations), model=plain(facts.checkpoint))}"
 
 
 def save_button(model: Model, opened: OpenedIndex) -> None:

@@ -2,8 +2,8 @@ import torch
 from torch import Tensor
 
 from core.analysis.alignment.aligners import word_attention
-from core.analysis.alignment.first_head import AgreementScorer, first_head, head_links
-from core.analysis.alignment.sentence_alignment import shown_words
+from core.analysis.alignment.first_head import AgreementScorer, aligner_answer, first_head, head_links
+from core.analysis.alignment.sentence_alignment import align_words, shown_words
 from core.capture import AttentionMap
 from core.trace import KINDS, Head
 from core.translator import Translator
@@ -43,6 +43,13 @@ def test_links_are_counted_without_punctuation_and_each_source_word_is_named_onc
     assert (every.agreeing, every.words) == (3, 3)
     assert [source for _, source in twice.pairs] == ["dog", "barked"]
     assert (twice.agreeing, twice.words) == (2, 3)  # `Ein` is linked to `A` by the mean, 0.5 to 0.45
+
+
+def test_the_answer_has_the_links_of_the_first_head_the_median_head_and_the_aligner_shown():
+    maps = [cross(DIAGONAL, *(on(*[key] * 5, weight=0.3) for key in (1, 2)))]
+    said = aligner_answer(maps, align_words(maps, (0, 2)))
+    assert said.startswith("L1 H1 aligns best: it links 3 of 3 words like the other heads, the median ")
+    assert said.endswith(" head 1; 1 of 3 source words have a link.")
 
 
 def test_a_word_that_the_source_repeats_is_named_once():

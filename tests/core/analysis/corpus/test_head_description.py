@@ -25,6 +25,14 @@ def test_a_planted_head_is_found(planted: list[list[float]], behaviour: str, sha
     assert tuple(description(found) or ()) == (behaviour, pytest.approx(share), pytest.approx(share / 5))
 
 
+def test_the_head_that_does_most_is_named_beside_the_median():
+    ranked = [(each, each.previous) for each in (card(PREVIOUS), card(EVEN), card(EVEN))]
+    said = "Of 3 heads, Encoder L1 H1 most clearly attends to the previous token, 80%; the median head has 16%."
+    assert module.ranking_answer(ranked, "previous") == said
+    [found] = with_chances([card(PREVIOUS)], [card(EVEN)])
+    assert "80% (random weights 16%)" in module.ranking_answer([(found, found.previous)], "previous")
+
+
 def test_random_weights_do_no_more_than_themselves(translator: Translator):
     twin = random_twin(translator)
     assert twin

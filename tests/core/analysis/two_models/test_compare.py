@@ -51,19 +51,21 @@ def test_an_invalid_test_set_is_named(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_the_summary_says_what_is_not_significant() -> None:
     def line(number: int, first: str, second: str) -> TranslatedPair:
-        return TranslatedPair(TestPair(number, "a b", "der kleine Hund"), ((), first), ((), second), (0.0, 0.0))
+        return TranslatedPair(TestPair(number, "a b", "da ist ein Hund"), ((), first), ((), second), (0.0, 0.0))
 
     same = compared([line(1, "ein Hund", "ein Hund")] * 3, CompareOptions(samples=20))
     assert "3 sentences, 3 with the same translation" in same.summary()
     assert "p = 1.0000, equal" in same.summary()
-    better = compared([line(number, "der kleine Hund", "die Katze") for number in range(9)], CompareOptions(samples=99))
+    better = compared([line(number, "da ist ein Hund", "die Katze") for number in range(9)], CompareOptions(samples=99))
     assert "p = 0.0100\n" in better.summary()
+    assert better.answer() == "By BLEU, first model is better than second model: 100.00 to 0.00, p = 0.0100."
+    assert same.answer().startswith("By BLEU, neither model is better: ")
 
 
 def test_signs_are_counted_by_the_threshold_of_each_model() -> None:
     def line(number: int, first: float, second: float) -> TranslatedPair:
         values: list[dict[SignName, float]] = [{"detached": value, "repetition": 0.0} for value in (first, second)]
-        pair = TestPair(number, "a b", "der kleine Hund")
+        pair = TestPair(number, "a b", "da ist ein Hund")
         return TranslatedPair(pair, ((), "x"), ((), "y"), (0.0, 0.0), (values[0], values[1]))
 
     def thresholds(**values: float) -> SignThresholds:

@@ -94,7 +94,7 @@ def test_an_index_of_an_earlier_version_says_what_makes_it_anew(
     old = Path(shutil.copy(checkpoint, tmp_path / "model.safetensors"))
     save_index(tmp_path / "model.corpus.npz", replace(index, distributions=None))
     app = opened(start(old, **ADDRESS), "corpus")
-    assert "in 20 sentences" in texts(app)
+    assert "20 sentences, " in texts(app)
     assert "earlier version" not in texts(app)
     for change in ({"corpus_part": "everywhere"}, {"corpus_part": "tokens"}, {"corpus_decile": "2"}):
         app = opened(start(old, **ADDRESS, **change), "corpus")

@@ -31,7 +31,7 @@ def test_heads_are_ranked_by_a_behaviour_and_the_address_holds_everything(
 ) -> None:
     address = {"behaviour": "copies", "corpus_kind": "cross", "corpus_layer": "2", "corpus_head": "encoder L1 H2"}
     app = opened(start(checkpoint, text="Where?", beam_size="1", **address), "corpus")
-    assert "in 20 sentences" in texts(app)
+    assert "20 sentences, " in texts(app)
     assert "Twenty sentences, CC0; with given translations by model.safetensors." in texts(app)
     table = app.dataframe[0].value
     expected = [(card, score) for card, score in ranked(index, "copies", ["cross"]) if card.head.layer == 1]
@@ -115,7 +115,7 @@ def test_an_index_that_is_damaged_or_of_another_checkpoint_is_not_shown(
     other = Path(shutil.copy(checkpoint, tmp_path / "model.safetensors"))
     shutil.copy(checkpoint.with_name("model.corpus.npz"), tmp_path / "model.corpus.npz")
     app = opened(start(other, text="Where?", beam_size="1"), "corpus")
-    assert "in 20 sentences" in texts(app)  # the same bytes under another path
+    assert "20 sentences, " in texts(app)  # the same bytes under another path
     beside = tmp_path / "model.corpus.npz"
     found = load_index(beside)
     save_index(beside, replace(found, facts=replace(found.facts, digest="1" * 64)))
@@ -136,7 +136,7 @@ def test_an_index_that_is_damaged_or_of_another_checkpoint_is_not_shown(
     content = checkpoint.with_name("model.corpus.npz").read_bytes()
     own.open(model, "index.npz", content)
     healthy(app.run())
-    assert "in 20 sentences" in texts(app)
+    assert "20 sentences, " in texts(app)
     assert app.query_params["corpus_index"] == "own"
     with pytest.raises(ValueError, match=r"is the index of another checkpoint, model.safetensors"):
         own.open(type(model)("other", "1" * 64, model.translator), "index.npz", content)
@@ -160,7 +160,7 @@ def test_without_an_index_one_is_built_here_and_grows(start: Start, monkeypatch:
         pass
     healthy(app.run())
     assert own.job.finished
-    assert "in 3 sentences" in texts(app)
+    assert "3 sentences, " in texts(app)
     assert len(app.dataframe[0].value)
     assert own.opened is not None
     saved = own.opened.index

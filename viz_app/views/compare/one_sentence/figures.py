@@ -1,11 +1,9 @@
-"""The difference of two heads in words."""
+"""Words that the difference of two heads leaves out."""
 
-from core.analysis.comparison import Difference, largest_differences
+from core.analysis.comparison import Difference
 from core.analysis.tokens.words import readable
 from viz_app.drawing.display_text import isolated, plain
-from viz_app.language import joined, localized, marked, quoted, tr
-
-MORE, LESS = marked("{query} attends to {key} {amount} more"), marked("{query} attends to {key} {amount} less")
+from viz_app.language import joined, quoted, tr
 
 
 def agreement(difference: Difference) -> str:
@@ -18,21 +16,6 @@ def agreement(difference: Difference) -> str:
         *([tr("{words} (second)", words=second)] if second else []),
     ]
     return tr("Only words shared by both, in the same order, are shown. Left out: {words}.", words="; ".join(parts))
-
-
-def in_words(difference: Difference, head: int) -> str:
-    """Describe the largest differences in a sentence."""
-    parts = [
-        (tr(MORE) if value > 0 else tr(LESS)).format(
-            query=named(difference.map.row_tokens[row]),
-            key=named(difference.map.key_tokens[key]),
-            amount=localized(abs(value), ".2f"),
-        )
-        for row, key, value in largest_differences(difference, head)
-    ]
-    if not parts:
-        return tr("This head is the same in both.")
-    return tr("In the first, {differences}.", differences="; ".join(parts))
 
 
 def named(token: str) -> str:

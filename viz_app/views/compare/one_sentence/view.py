@@ -15,7 +15,7 @@ from viz_app.components.attention_lines import attention_lines, lines_payload
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import DIFFERENCE, map_with_products, no_products
 from viz_app.controls.tables import bar_column, selectable_table
-from viz_app.controls.widgets import page_theme, setting_segments
+from viz_app.controls.widgets import page_theme, setting_segments, show_answer
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain, sentence_case, shortened
 from viz_app.drawing.head_names import LayerHead
@@ -27,7 +27,7 @@ from viz_app.session.readings import Reading, reading_part
 from viz_app.session.state import refusals_shown
 from viz_app.session.word_selection import Selection, common_positions, other_positions, own_positions, selected_names
 from viz_app.views.compare.one_sentence import nearest, other_side
-from viz_app.views.compare.one_sentence.figures import agreement, in_words
+from viz_app.views.compare.one_sentence.figures import agreement
 from viz_app.views.compare.one_sentence.other_side import AGAINST, ComparedSide
 from viz_app.views.compare.one_sentence.settings import (
     LINES,
@@ -96,7 +96,8 @@ def page(reading: Reading) -> None:
     options = selection.drawing_options(common_positions(own, second))
     selected = difference_part((first, other), maps, (head, second_head), view, options)
     if selected is not None:
-        above.markdown(f"**{in_words(selected, head[1])}**", help=tr(HOW_TO_READ))
+        with above:
+            show_answer(selected.answer(head[1]), tr(HOW_TO_READ))
 
 
 def side_title(which: str, title: str) -> DeltaGenerator:
@@ -128,9 +129,6 @@ def difference_part(
             st.info(sentence_case(tr("no difference is drawn: {problem}", problem=error)))
             differences, selected = dict[int, Difference](), None
     with right:
-        if not view.weights.per_layer:
-            nearest.nearest_button(*sides, view, heads[0])
-            nearest.nearest_part(*sides, view, heads)
         if selected is not None:
             ranking(differences, view)
             if sides[0].is_by_model and not view.weights.per_layer:
@@ -140,6 +138,9 @@ def difference_part(
                         "their numbers are arbitrary."
                     )
                 )
+        if not view.weights.per_layer:
+            nearest.nearest_button(*sides, view, heads[0])
+            nearest.nearest_part(*sides, view, heads)
     return selected
 
 

@@ -1,7 +1,7 @@
 """The test set of the page, whose sentences two models translate step by step."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from core.analysis.two_models.compare import ComparedModels, CompareOptions, Thresholds, compared
 from core.analysis.two_models.translated_lines import TestPair, TranslatedPair, translate_pairs
@@ -34,7 +34,8 @@ class ComparedFile(LinesFile):
             for line in translate_pairs(*translators, pairs, BEAM_SIZE, LENGTH_PENALTY):
                 lines.append(line)
                 if len(lines) == len(pairs):  # in the last step: the page that runs after it has the scores
-                    self.result = compared(lines, OPTIONS, limits)
+                    names = models[0].name, models[1].name
+                    self.result = replace(compared(lines, OPTIONS, limits), names=names)
                 yield 1
 
         self.name, self.text, self.models, self.thresholds = name, text, models, limits

@@ -1,7 +1,6 @@
 """A test set: two models over many sentences; which is better, by how much, where, and whether that is chance."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,7 +15,7 @@ from viz_app.controls.job_control import job_control
 from viz_app.controls.lines_form import LinesForm
 from viz_app.controls.second_model import offer_second
 from viz_app.controls.tables import number_column, show_table
-from viz_app.controls.widgets import page_theme
+from viz_app.controls.widgets import page_theme, show_answer
 from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr, tr_count, translated
 from viz_app.session import python_code, readings
@@ -81,29 +80,23 @@ def form() -> None:
     )
 
 
+def answer(file: ComparedFile) -> None:
+    """Say which model is better, or before that what is compared."""
+    if file.result is None:
+        st.markdown(tr("**Two models over a test set**: which is better, and where?"), help=tr(HOW_TO_READ))
+        return
+    texts = [line.texts for line in file.result.lines]
+    about = tr_count("{count:,} sentence", "{count:,} sentences", len(texts))
+    about += tr(", {same:,} of them translated alike", same=sum(one == other for one, other in texts))
+    show_answer(file.result.answer(), tr(HOW_TO_READ), f"{tr(file.name)}: {about}")
+
+
 def results(file: ComparedFile) -> None:
     """Draw the result, once all sentences are translated."""
     if file.result is None:
         return
-    first, second = (model.name for model in file.models)
-    names = first, second
-    result = replace(file.result, names=names)
+    result, names = file.result, file.result.names
     recorded = result_call(file).returning(result)
-    same = sum(one == other for one, other in (line.texts for line in result.lines))
-    count = len(result.lines)
-    st.markdown(
-        tr(
-            "**{first}** and **{second}** on {file}",
-            first=plain(first),
-            second=plain(second),
-            file=plain(tr(file.name)),
-        )
-        + ": "
-        + tr_count("{count:,} sentence", "{count:,} sentences", count)
-        + tr(", {same:,} of them translated alike", same=same),
-        help=tr(HOW_TO_READ),
-    )
-    st.caption(plain(translated(result.answer())))
     scores_table(result, names)
     downloads("paired-scores", call=recorded.then("scores_table"))
     left, right = st.columns([3, 2], gap="large")
@@ -128,12 +121,6 @@ def scores_table(result: ComparedModels, names: tuple[str, str]) -> None:
             "p_value": number_column("p", 4, width=80),
             "signature": st.column_config.TextColumn(tr("Signature"), width="large"),
         },
-    )
-    st.caption(
-        tr(
-            "p below 0.05: other sentences of this kind would most likely show the same order. It knows nothing of "
-            "the training seed."
-        )
     )
 
 
@@ -204,8 +191,9 @@ def result_call(file: ComparedFile) -> Call:
 
 
 file = session_object(ComparedFile)
-st.markdown(tr("**Two models over a test set**: which is better, and where?"), help=tr(HOW_TO_READ))
-form()
+answer(file)
+with st.expander(tr("Test set"), expanded=file.result is None):
+    form()
 if file.job:
     job_control(file.job, "test_set_job")
 results(file)

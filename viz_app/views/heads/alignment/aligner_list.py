@@ -83,8 +83,10 @@ EXAMPLE = "a dog runs ||| ein hund l\u00e4uft ||| 0-0 1-1 2-2"
 
 def text_with_gold() -> None:
     """Rank all heads on a parallel text with gold links."""
-    form()
-    if job := session_object(TextRankings).job:
+    rankings = session_object(TextRankings)
+    with st.expander(tr("Heads as aligners of a text with gold links"), expanded=bool(rankings.job or rankings.last)):
+        form()
+    if job := rankings.job:
         job_control(job, "run_ranking")
     results()
 
@@ -92,7 +94,6 @@ def text_with_gold() -> None:
 @part
 def form() -> None:
     """Draw the form for the text, from which one click also sends text that is still being typed."""
-    st.markdown(tr("**Heads as aligners of a text with gold links**"), help=tr(ABOUT_FILE))
     with st.form("gold_text", border=False):
         files = [
             column.file_uploader(tr(name), key=f"gold_{name}", max_upload_size=5)

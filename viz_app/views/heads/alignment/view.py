@@ -5,9 +5,10 @@ from functools import partial
 
 import streamlit as st
 
-from core.analysis.alignment.aligners import Rows
+from core.analysis.alignment.align import RankedAligners
+from core.analysis.alignment.aligners import Aligner, Rows
 from core.analysis.alignment.coverage import coverage_text
-from core.analysis.alignment.first_head import head_links
+from core.analysis.alignment.first_head import aligner_answer
 from core.analysis.alignment.pharaoh import GoldLinks, Link, format_links, parse_links
 from core.analysis.alignment.sentence_alignment import (
     HeadOrMean,
@@ -25,9 +26,9 @@ from core.capture import AttentionMap
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import MapCells, no_products
 from viz_app.controls.tables import bar_column, number_column, show_table
-from viz_app.controls.widgets import setting_menu, setting_segments, text_button
+from viz_app.controls.widgets import setting_menu, setting_segments, show_answer, text_button
 from viz_app.drawing.display_text import plain, sentence_case
-from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
+from viz_app.drawing.head_links_text import ABOUT_LINKS
 from viz_app.language import marked, tr, tr_values, translated
 from viz_app.session import address, python_code, readings
 from viz_app.session.attributions import METHOD_HELP, METHOD_NAMES, Method
@@ -88,6 +89,7 @@ def sentence(reading: Reading) -> None:
         return
     method, place, rows, cross = toolbar(reading)
     alignment = align_words(cross, place, rows)
+    above = st.container()  # of the answer, from the links below
     left, right = st.container(key="side-by-side").columns(2, gap="large")
     with left:
         text = tr(
@@ -108,12 +110,13 @@ def sentence(reading: Reading) -> None:
                 st.caption(none)
             else:
                 cells.show(lambda cell: cell.head == ("cross", *place))
-            if place[0] is not None and place[1] is not None:
-                linked = head_links(cross, place[0], place[1])
-                st.caption(links_text(aligner_title(place), linked), help=tr(ABOUT_LINKS))
+    ranked = rank_sentence(cross, links) if links and links.possible else []
+    with above:
+        answer = RankedAligners(ranked, 1).answer() if ranked else aligner_answer(cross, alignment)
+        show_answer(answer, tr(ABOUT_AER if ranked else ABOUT_LINKS))
     with right:
         if links is not None:
-            ranking(cross, links, len(alignment.target))
+            ranking(ranked, links, len(alignment.target))
         numbers(reading, alignment)
         st.caption(translated(coverage_text(token_weights(cross, place))), help=tr(ABOUT_COVERAGE))
 
@@ -202,9 +205,10 @@ def links_box(reading: Reading, alignment: WordAlignment) -> GoldLinks | None:
         ),
     )
     sentences.lines[reading.identity] = line
-    with st.container(horizontal=True, gap="small"):
+    if line:
+        text_button(tr("Clear"), LINKS.set, "", key="clear")
+    else:
         text_button(tr("Start from the links of this head"), LINKS.set, format_links(alignment.links), key="seed")
-        text_button(tr("Clear"), LINKS.set, "", key="clear", disabled=not line)
     try:
         return parse_links(line, len(alignment.source), len(alignment.target))
     except ValueError as error:
@@ -212,10 +216,10 @@ def links_box(reading: Reading, alignment: WordAlignment) -> GoldLinks | None:
         return None
 
 
-def ranking(cross: Sequence[AttentionMap], links: GoldLinks, words: int) -> None:
+def ranking(ranked: Sequence[Aligner], links: GoldLinks, words: int) -> None:
     """Draw a table of all aligners on this sentence, best first; selecting a row shows that aligner."""
     st.markdown(tr("**Heads as aligners of this sentence**, best first"), help=tr(ABOUT_AER))
-    if not links.possible:
+    if not ranked:
         st.caption(tr("Link a few words in the picture to rank all heads by agreement with your links."))
         return
     linked = len({target for _, target in links.possible})
@@ -227,7 +231,7 @@ def ranking(cross: Sequence[AttentionMap], links: GoldLinks, words: int) -> None
                 words=words,
             )
         )
-    aligner_list.show_aligners(rank_sentence(cross, links), "sentence")
+    aligner_list.show_aligners(ranked, "sentence")
 
 
 def numbers(reading: Reading, alignment: WordAlignment) -> None:

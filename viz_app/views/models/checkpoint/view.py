@@ -7,9 +7,10 @@ import streamlit as st
 
 from core import Checkpoint
 from core.formats.marian_folder import check_marian, marian_archive
+from core.formats.model_facts import outputs_answer
 from viz_app.controls.downloads import downloads
 from viz_app.controls.search_progress import stoppable_result
-from viz_app.controls.widgets import text_button, way_to
+from viz_app.controls.widgets import show_answer, text_button, way_to
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
 from viz_app.frame import badges
 from viz_app.language import marked, tr
@@ -44,6 +45,7 @@ def page() -> None:
     model = readings.model()
     others = [each for each in session_object(OpenModels).all() if each.digest != model.digest]
     facts = facts_by_model([model, *others])
+    above = st.container()  # of the answer, from the sentences below
     st.markdown(tr("**{model}**: what was read", model=plain(model.name)), help=tr(HOW_TO_READ))
     st.html(facts_html(facts))
     downloads("checkpoint", table=lambda: facts_table(facts))
@@ -56,7 +58,9 @@ def page() -> None:
         return
     st.divider()
     st.markdown(tr("**Three sentences**"), help=tr(ABOUT_TRIAL))
-    trial(model)
+    if means := trial(model):
+        with above:
+            show_answer(outputs_answer(means, model.translator.config.target_size), tr(ABOUT_TRIAL))
 
 
 def as_marian(model: Model) -> None:
@@ -80,17 +84,18 @@ def as_marian(model: Model) -> None:
     )
 
 
-def trial(model: Model) -> None:
-    """Translate three sentences, and run the checks on the last one."""
+def trial(model: Model) -> list[float]:
+    """Translate three sentences, and run the checks on the last one; return the log-probability per token of each."""
     sentences, is_known = sentences_in(model.translator.tokenizer.languages[0])
     if model.is_imported and not is_known:
         st.caption(tr("The checkpoint does not say which language it translates from: these sentences are English."))
-    codes, last = codes_of(model), None
+    codes, read = codes_of(model), list[Reading]()
     current = code_of(readings.TEXT.value or "", codes)
     for number, sentence in enumerate(sentences):
-        last = translated(model, with_code(sentence, codes, last=current), number) or last
-    if last is not None:
-        badges.badges(last)
+        read += filter(None, [translated(model, with_code(sentence, codes, last=current), number)])
+    if read:
+        badges.badges(read[-1])
+    return [model.translator.codec.mean_log_prob(each.hypothesis, each.search.text) for each in read]
 
 
 def translated(model: Model, sentence: str, number: int) -> Reading | None:

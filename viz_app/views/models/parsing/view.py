@@ -15,10 +15,10 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import MapCells
 from viz_app.controls.search_progress import stoppable_result
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import page_theme, setting_menu, setting_segments, text_button
-from viz_app.drawing.display_text import decimal, plain
+from viz_app.controls.widgets import page_theme, setting_menu, setting_segments, show_answer, text_button
+from viz_app.drawing.display_text import plain
 from viz_app.drawing.theme import head_name
-from viz_app.language import marked, tr, tr_count, tr_values
+from viz_app.language import marked, tr, tr_values
 from viz_app.session import address, model_passes, readings
 from viz_app.session.fields import part
 from viz_app.session.language_codes import codes_of, with_code
@@ -92,9 +92,14 @@ def picture(model: Model, parse: Parse) -> None:
     nodes = tree_nodes(parse.tree)
     selected = selected_node(parse, nodes)
     node = nodes[selected]
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        view = setting_segments(address.PARSING_VIEW, tr("View"), hide_label=True)
-        about_search(model, parse)
+    text = tr(
+        "Parsed by {model}, beam {beam}, length penalty {penalty}",
+        model=model.name,
+        beam=BEAM_SIZE,
+        penalty=LENGTH_PENALTY,
+    )
+    show_answer(parse.answer(), tr(HOW_TO_READ), text)
+    view = setting_segments(address.PARSING_VIEW, tr("View"), hide_label=True)
     place = st.container()
     explanation = model_passes.explanation(model, parse.text, parse.token_ids)
     half, kind, head = bracket_boxes(node, explanation.maps["cross"])
@@ -121,24 +126,6 @@ def picture(model: Model, parse: Parse) -> None:
     else:
         show_table(shown.table())
     heads_files(model, parse, position, shown, written, view == TREE)
-
-
-def about_search(model: Model, parse: Parse) -> None:
-    """Say how probable the tree is, and how it was found."""
-    note = tr_count(
-        "**Tree**: {count} word, log-probability {value}",
-        "**Tree**: {count} words, log-probability {value}",
-        len(parse.words),
-        value=decimal(parse.log_prob, 2),
-    )
-    st.markdown(note, help=tr(HOW_TO_READ), width="content")
-    text = tr(
-        "Parsed by {model}, beam {beam}, length penalty {penalty}",
-        model=plain(model.name),
-        beam=BEAM_SIZE,
-        penalty=LENGTH_PENALTY,
-    )
-    st.caption(text, width="content")
 
 
 def bracket_boxes(node: TreeNode, cross: Sequence[AttentionMap]) -> tuple[str, DecoderKind, int | None]:

@@ -13,7 +13,7 @@ from core.images.rendering import CHARACTERS, FONTS, HELD_OUT_FONTS, MAX_TEXT, S
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import NO_HEAD, map_with_products
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import page_theme, setting_menu, setting_segments
+from viz_app.controls.widgets import page_theme, setting_menu, setting_segments, show_answer
 from viz_app.drawing.display_text import decimal, plain, sentence_case
 from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr
@@ -119,21 +119,20 @@ def _font_name(font: str) -> str:
     return tr("{font} (not trained on)", font=font) if font in HELD_OUT_FONTS else font
 
 
-def result(picture: Picture, line: "ScoredText", model: Model) -> None:
-    """Show the characters read."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.markdown(tr("**Read**"), help=tr(HOW_TO_READ), width="content")
-        st.code(line.text, language=None, wrap_lines=True, width="content")
-        about = tr(
-            "Log-probability {value}, read by {model}, beam {beam}, length penalty {penalty}.",
-            value=decimal(line.log_prob, 2),
-            model=plain(model.name),
-            beam=BEAM_SIZE,
-            penalty=LENGTH_PENALTY,
-        )
-        if picture.text is not None:
-            about = f"{about} {tr('The same as drawn.') if line.text == picture.text else tr('Not as drawn.')}"
-        st.caption(about, width="content")
+def result(
+    model: Model, reader: "LineReader", picture: Picture, line: "ScoredText", explanation: "Explanation"
+) -> None:
+    """Show the characters read, and how they were."""
+    about = tr(
+        "Log-probability {value}, read by {model}, beam {beam}, length penalty {penalty}.",
+        value=decimal(line.log_prob, 2),
+        model=model.name,
+        beam=BEAM_SIZE,
+        penalty=LENGTH_PENALTY,
+    )
+    if picture.text is not None:
+        about = f"{about} {tr('The same as drawn.') if line.text == picture.text else tr('Not as drawn.')}"
+    show_answer(reader.answer(explanation), tr(HOW_TO_READ), about)
 
 
 def attention(
@@ -205,20 +204,20 @@ def page(model: Model) -> None:
     except ModelError as error:
         st.info(not_installed(reader_model.SHIPPED, plain(str(error))))
         return
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        title = tr("**Read a picture** of a line of text, character by character")
-        st.markdown(title, help=tr(HOW_TO_READ), width="content")
-        source = setting_segments(address.PICTURE_SOURCE, tr("Picture"), hide_label=True)
+    above = st.container()  # of the answer, from the picture below
+    source = setting_segments(address.PICTURE_SOURCE, tr("Picture"), hide_label=True)
     try:
         picture = picture_input(reader, source)
         if picture is None:
+            above.markdown(tr("**Read a picture** of a line of text, character by character"), help=tr(HOW_TO_READ))
             st.caption(tr("Type a text or upload a picture of one."))
             return
         line, explanation = reader_model.read(model, picture.image, reader)
     except ValueError as error:
         st.error(sentence_case(str(error)))
         return
-    result(picture, line, model)
+    with above:
+        result(model, reader, picture, line, explanation)
     attention(model, reader, picture, line, explanation)
 
 

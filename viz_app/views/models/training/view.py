@@ -16,7 +16,7 @@ from core.model.preset_configs import PRESETS
 from viz_app.components.picture import picture
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import setting_menu, setting_segments, way_to
+from viz_app.controls.widgets import setting_menu, setting_segments, show_answer, way_to
 from viz_app.drawing.display_text import plain, shortened
 from viz_app.language import ToldError, localized, marked, tr
 from viz_app.session import address, model_paths, python_code, readings
@@ -95,17 +95,21 @@ def is_typed() -> bool:
     return model_paths.may_type_path() and bool(FOLDER.value)
 
 
-def heading(view: str) -> None:
-    """Draw the title of a view."""
+def heading(view: str, run: run_records.Run) -> None:
+    """Draw the title of a view; of the curves, what the run reached."""
+    about = " ".join(tr(HOW_TO_READ[view]).split())
+    if view == CURVES and (answer := training_log.run_answer(run.lines)):
+        show_answer(answer, about)
+        return
     text = tr("**{name}**: {text}", name=tr(view), text=tr(TEXTS[view]))
-    st.markdown(text, help=" ".join(tr(HOW_TO_READ[view]).split()))
+    st.markdown(text, help=about)
 
 
 def show_run(view: str, folder: Path | None, in_progress: bool) -> None:
     """Read a run and show it; repeated every few seconds while it is in progress."""
-    heading(view)
     try:
         run = run_records.run_in(folder) if folder else run_records.shipped_run(readings.model())
+        heading(view, run)
         if folder:
             st.caption(status(run))
             if in_progress and not run.is_in_progress:

@@ -33,7 +33,7 @@ def test_scores_sentences_and_buckets_stand_on_the_page(page: AppTest) -> None:
     assert scores["first"].tolist() == [round(each.first, 2) for each in file.result.scores]
     assert lines["difference"].is_monotonic_decreasing
     assert set(lines["line"]) == {1, 2, 3}
-    assert "3 sentences" in " ".join(each.value for each in page.markdown)
+    assert "3 sentences" in " ".join(each.value for each in page.caption)
 
 
 @pytest.mark.parametrize(
