@@ -279,6 +279,13 @@ def load_thresholds(path: Path, digest: str) -> SignThresholds:
     return thresholds
 
 
+def known_thresholds(checkpoint: Path | None) -> SignThresholds | None:
+    """The thresholds beside a checkpoint, if there are any; errors as of `load_thresholds`."""
+    if checkpoint is None or not (path := thresholds_beside(checkpoint)).exists():
+        return None
+    return load_thresholds(path, file_digest(checkpoint))
+
+
 def _threshold(content: Any) -> Threshold:
     value = content["value"]
     value = None if value is None else float(value)

@@ -11,13 +11,12 @@ from tqdm import tqdm
 from core.analysis.declaration import Analysis, Columns, PicturedResult, option
 from core.analysis.pictures import Grid
 from core.analysis.signs.pair_signs import SIGNS, SignName
-from core.analysis.signs.thresholds import UNMEASURED, SignThresholds, load_thresholds, thresholds_beside
+from core.analysis.signs.thresholds import UNMEASURED, SignThresholds, known_thresholds
 from core.analysis.subject import TWO_MODELS
 from core.analysis.two_models.buckets import Bucket, buckets_grid, by_frequency, by_length
 from core.analysis.two_models.paired_scores import PairedScore, PairedTestName, paired_scores
 from core.analysis.two_models.translated_lines import TestPair, TranslatedPair, parse_pairs, translate_pairs
 from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
-from core.files.file_writing import file_digest
 from core.files.number_range import NumberRange
 from core.files.tabular import as_columns
 from core.text.phrases import Number, Phrase, marked
@@ -189,16 +188,9 @@ def compare_models(first: Translator, second: Translator, options: CompareOption
         ValueError: the test set is invalid, or as `translate_pairs` or `load_thresholds`.
         OSError: a file cannot be read.
     """
-    pairs, thresholds = _read(options), (_thresholds(options.checkpoint), _thresholds(options.other))
+    pairs, thresholds = _read(options), (known_thresholds(options.checkpoint), known_thresholds(options.other))
     lines = translate_pairs(first, second, pairs, options.beam_size, options.length_penalty)
     return compared(tqdm(lines, total=len(pairs), unit=" sentences", file=sys.stderr), options, thresholds)
-
-
-def _thresholds(checkpoint: Path | None) -> SignThresholds | None:
-    """The thresholds beside a checkpoint, if there are any."""
-    if checkpoint is None or not (path := thresholds_beside(checkpoint)).exists():
-        return None
-    return load_thresholds(path, file_digest(checkpoint))
 
 
 def _read(options: CompareOptions) -> list[TestPair]:

@@ -17,7 +17,7 @@ from core.analysis.csv_output import without_formula
 from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, option
 from core.analysis.signs.pair_signs import SIGNS, SignName
 from core.analysis.signs.text_signs import TEXT_SIGNS
-from core.analysis.signs.thresholds import SignThresholds, load_thresholds, measure_thresholds, thresholds_beside
+from core.analysis.signs.thresholds import SignThresholds, known_thresholds, measure_thresholds
 from core.analysis.subject import MODEL
 from core.analysis.word_scores import signed_lines
 from core.analysis.word_scores.remedies import Remedies, flagged, plan, try_settings
@@ -34,7 +34,7 @@ from core.files.console import show
 from core.files.file_writing import check_folder_of, file_digest, write_atomically
 from core.files.number_range import FROM_1, NumberRange
 from core.text.phrases import Number, Phrase, marked
-from core.text.text_files import TAB, decode, parse_lines
+from core.text.text_files import TAB, decode, parse_lines, read_text
 from core.trace import Head
 from core.translator import Translator
 
@@ -184,14 +184,10 @@ def score(translator: Translator, options: ScoreOptions) -> ScoredWords | Signed
     for name, needed in (("second", "mend"), ("mend", "signs")):
         if getattr(options, name) and not getattr(options, needed):
             raise ValueError(f"--{name} is an option of --{needed}: give --{needed}, too")
-    name, content = (
-        (options.input.name, options.input.read_bytes())
-        if options.input
-        else ("standard input", sys.stdin.buffer.read())
-    )
-    sentences = decode(content, name)
+    name = options.input.name if options.input else "standard input"
+    text = read_text(options.input) if options.input else decode(sys.stdin.buffer.read(), name)
     try:
-        lines = parse_lines(sentences)
+        lines = parse_lines(text)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
     digest = file_digest(options.checkpoint)
@@ -202,7 +198,7 @@ def score(translator: Translator, options: ScoreOptions) -> ScoredWords | Signed
 
     if not options.signs:
         return ScoredWords(worst_words(shown(scored, total=len(lines)))[: options.top], digest, options.app)
-    thresholds = _thresholds(translator, options.checkpoint)
+    thresholds = known_thresholds(options.checkpoint) or measure_thresholds(translator)
     signed = list(shown(signed_lines.sign_lines(translator, scored), total=len(lines)))
     for _ in shown(
         signed_lines.add_left_out(translator, signed, options.left_out), total=min(options.left_out, len(signed))
@@ -214,16 +210,11 @@ def score(translator: Translator, options: ScoreOptions) -> ScoredWords | Signed
         seconds = {}
         if options.second:
             second = Translator.from_checkpoint(options.second)
-            seconds[options.second.stem] = second, _thresholds(second, options.second)
+            seconds[options.second.stem] = second, known_thresholds(options.second) or measure_thresholds(second)
         planned = plan(signed, thresholds, seconds, options.length_penalty)
         trials = try_settings(translator, planned, thresholds, seconds, options.beam_size)
         remedies = Remedies(flagged(signed, thresholds), [*shown(trials, total=len(planned))])
     return SignedSentences(ranked, thresholds, digest, options.app, options.sort_by, remedies)
-
-
-def _thresholds(translator: Translator, checkpoint: Path) -> SignThresholds:
-    path = thresholds_beside(checkpoint)
-    return load_thresholds(path, file_digest(checkpoint)) if path.exists() else measure_thresholds(translator)
 
 
 def _write(scored: ScoredWords | SignedSentences, options: ScoreOptions) -> None:
