@@ -13,7 +13,7 @@ from core.files.number_range import NumberRange
 from train.data.parallel_text import Pair
 
 SHARES = NumberRange(float, 0, 1)
-# In these, 9 stands for a digit, ^ for a capital letter, ~ for a word, * for a letter of a script, ☺ for an emoji.
+# In these, 9 is a digit, ^ a capital letter, ~ a word, * a letter of a script, ¤ another rare character, ☺ an emoji.
 _INTEGERS = [digits * "9" for digits in range(1, 13)]
 _CODES = [
     *("99:99", "9:99", "2099-09-09", "99.09.2099", "9.99.9", "9.9.9", "v9.9", "199.99.9.99", "+99 99 9999999", "#999"),
@@ -24,10 +24,16 @@ _NAMES = [
     *("^~", "^~", "^~", "^~~", "^~-^~", "~@~.org", "~.~@~.com", "~99@~.net", "https://~.org/~", "http://www.~.com/~-~"),
     *("www.~.com/~", "https://~.net/~?~=99", "/home/~/~", "/~/~/~.~", "~/~.txt", r"^:\^~\~.exe", "~.json", "~.~"),
     *("~_~.~", "--~", "--~-~", "--~=9", "-^", "~_~()", "~()", "~.~()", "~_~_~", "{~}", "{~_~}", "${~}", "%s", "%(~)s"),
-    *("<b>^~</b>", "<i>~</i>", "<a>^~</a>", "&~;", "Ctrl+^", "@~", "@~_99", "#~", '"~"', "`~ --~`", "***", "****", "☺"),
+    *("<b>^~</b>", "<i>~</i>", "<a>^~</a>", "&~;", "Ctrl+^", "@~", "@~_99", "#~", '"~"', "`~ --~`"),
 ]
+_CHARACTERS = ["☺", "☺", "☺☺", "***", "****", "¤", "¤¤", "^~¤~", "^¤~"]  # spelled in bytes by a tokenizer
+_KINDS = _INTEGERS, _CODES, _NAMES, _NAMES, _CHARACTERS
 _EMOJI = (0x1F600, 0x1F64F), (0x1F300, 0x1F5FF), (0x1F680, 0x1F6C5), (0x2190, 0x21FF), (0x2600, 0x26FF)  # of Unicode
-_SCRIPTS = (0x3B1, 0x3C9), (0x430, 0x44F), (0x5D0, 0x5EA), (0x3041, 0x3093), (0x4E00, 0x9FA5), (0xAC00, 0xD7A3)
+_SCRIPTS = (
+    *((0x3B1, 0x3C9), (0x430, 0x44F), (0x5D0, 0x5EA), (0x627, 0x64A), (0x905, 0x939), (0xE01, 0xE2E)),
+    *((0x3041, 0x3093), (0x4E00, 0x9FA5), (0xAC00, 0xD7A3)),
+)
+_RARE = r"^|~*=#\_`<>{}@€£§°±×→…•™©ąćčęěğıłńőřśşšťůžøåæñçãõœêî"
 _PLACES = (
     *("{text} {thing}{end}", "{text} ({thing}){end}", "{text}{end} {thing}", "{text}: {thing}", "{thing}: {text}{end}"),
     *("{thing} {text}{end}", "<b>{text}{end}</b>"),
@@ -74,13 +80,13 @@ def _copied(pair: Pair, words: Sequence[str], draw: random.Random) -> Pair:
     things: dict[str, str] = {}
     for key, is_alike in _shared(pair).items():
         if is_alike:
-            kinds = (_INTEGERS, _CODES) if key.isdigit() else (_NAMES, _NAMES, _NAMES, _CODES, _INTEGERS)
+            kinds = _KINDS[:2] if key.isdigit() else _KINDS
             things[key] = written(draw.choice(kinds), words, draw)
         else:
             things[key] = str(draw.randrange(10 ** (len(key) - 1), 10 ** len(key)))
     if things and draw.random() < 0.9:
         return _replaced(pair[0], things), _replaced(pair[1], things)
-    thing, place = written(draw.choice((_INTEGERS, _CODES, _NAMES)), words, draw), draw.choice(_PLACES)
+    thing, place = written(draw.choice(_KINDS), words, draw), draw.choice(_PLACES)
     texts = [(text, _END.sub("", text)) for text in pair]
     source, target = (place.format(text=stem, end=text[len(stem) :], thing=thing) for text, stem in texts)
     return source, target
@@ -134,6 +140,7 @@ def written(patterns: Sequence[str], words: Sequence[str], draw: random.Random) 
         "^~": lambda: word().capitalize(),
         "~": word,
         "*": lambda: chr(draw.randint(*script)),
+        "¤": lambda: draw.choice(_RARE),
         "☺": lambda: chr(draw.randint(*emoji)),
     }
-    return re.sub(r"\^~|[9^~*☺]", lambda mark: drawn[mark[0]](), draw.choice(patterns))
+    return re.sub(r"\^~|[9^~*¤☺]", lambda mark: drawn[mark[0]](), draw.choice(patterns))
