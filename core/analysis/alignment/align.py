@@ -8,6 +8,7 @@ from tqdm import tqdm
 
 from core.analysis.alignment.aligners import Aligner, rank_aligners
 from core.analysis.alignment.pharaoh import read_gold_pairs
+from core.analysis.alignment.sentence_alignment import aligner_title
 from core.analysis.attribution.methods import METHODS, Method
 from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, option
 from core.analysis.pictures import Dot, Dots
@@ -67,7 +68,7 @@ class RankedAligners(PicturedResult):
         one = marked("By your links, {head} aligns this sentence best, with an error rate (AER) of {rate}.")
         return Phrase(
             one if self.num_pairs == 1 else words,
-            head=str(self.aligners[0]),
+            head=aligner_title((self.aligners[0].layer, self.aligners[0].head)),
             pairs=Number(self.num_pairs, ","),
             rate=Number(self.aligners[0].score.error_rate, ".3f"),
         )

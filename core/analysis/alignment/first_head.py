@@ -33,7 +33,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.alignment.aligners import shown_words_of, word_attention
-from core.analysis.alignment.sentence_alignment import WordAlignment, aligner_name, shown_words
+from core.analysis.alignment.sentence_alignment import WordAlignment, aligner_title, shown_words
 from core.analysis.heads.head import Maps
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import Frequencies, Scorer, score_cards
@@ -152,7 +152,7 @@ def aligner_answer(cross: Sequence[AttentionMap], shown: WordAlignment) -> Phras
             "{head} aligns best: it links {agreeing} of {words} words like the other heads, the median head {median}; "
             "{linked} of {source} source words have a link."
         ),
-        head=aligner_name((first.layer, first.head if len(counts[first.layer]) > 1 else None)),
+        head=aligner_title((first.layer, first.head if len(counts[first.layer]) > 1 else None)),
         **{name: str(number) for name, number in numbers.items()},
     )
 

@@ -24,7 +24,7 @@ from core.analysis.attribution.rollout import row_shares
 from core.analysis.tokens.words import is_special, text_word_groups, word_groups, word_labels
 from core.capture import AttentionMap
 from core.files.tabular import as_columns
-from core.text.phrases import Number, Phrase, listed
+from core.text.phrases import Number, Phrase, listed, marked
 
 # Thresholds of `WordAlignment`; rules of thumb.
 LEFT_OUT = 0.2  # coverage of a source word; 1 is the attention of one target word
@@ -148,6 +148,11 @@ def shown_words(tokens: Sequence[str]) -> tuple[str, ...]:
 def aligner_name(place: HeadOrMean) -> str:
     """Display name, counted from 1: `L5 H3`, `L5 mean`, `mean`, as for `Aligner`."""
     return str(Aligner(*place, "predicted", AlignmentScore()))
+
+
+def aligner_title(place: HeadOrMean) -> Phrase:
+    """The same for readers of any language."""
+    return Phrase(aligner_name(place).replace("mean", "{mean}"), mean=Phrase(marked("mean")))
 
 
 def all_aligners(cross: Sequence[AttentionMap]) -> list[HeadOrMean]:

@@ -120,7 +120,7 @@ class ComparedModels(PicturedResult):
         (high, better), (low, worse) = sorted(
             zip((score.first, score.second), self.names, strict=True), key=lambda each: -each[0]
         )
-        words = marked("By {metric}, neither model is better: {better} has {high}, {worse} {low}, p = {p_value}.")
+        words = marked("By {metric}, it is open which is better: {better} has {high}, {worse} {low}, p = {p_value}.")
         if score.p_value < MARK:
             words = marked("By {metric}, {better} is better than {worse}: {high} to {low}, p = {p_value}.")
         values = {"metric": score.metric, "better": better, "worse": worse, "p_value": Number(score.p_value, ".4f")}

@@ -46,3 +46,4 @@ def test_a_phrase_is_translated_with_the_phrases_in_it(monkeypatch: pytest.Monke
     phrase = listed([Phrase("{count} tokens", count="{7}"), "none", Phrase("none")])
     assert translated(phrase) == "{7} Tokens; none; keine"
     assert translated("none") == "none"  # of a file
+    assert translated(phrase, str.title).endswith("; None; keine")  # as a name is written within an answer

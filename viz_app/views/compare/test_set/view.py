@@ -88,7 +88,7 @@ def answer(file: ComparedFile) -> None:
     texts = [line.texts for line in file.result.lines]
     about = tr_count("{count:,} sentence", "{count:,} sentences", len(texts))
     about += tr(", {same:,} of them translated alike", same=sum(one == other for one, other in texts))
-    show_answer(file.result.answer(), tr(HOW_TO_READ), f"{tr(file.name)}: {about}")
+    show_answer(file.result.answer(), tr(HOW_TO_READ), f"{about} ({tr(file.name)})")
 
 
 def results(file: ComparedFile) -> None:

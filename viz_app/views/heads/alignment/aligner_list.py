@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from core.analysis.alignment import sentence_alignment
 from core.analysis.alignment.align import RankedAligners
 from core.analysis.alignment.aligners import Aligner, Rows
 from core.analysis.alignment.sentence_alignment import HeadOrMean
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import bar_column, number_column, selectable_table
 from viz_app.drawing.display_text import plain
-from viz_app.drawing.theme import head_name
-from viz_app.language import marked, tr, tr_count
+from viz_app.language import marked, tr, tr_count, translated
 from viz_app.session import address, readings
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.attributions import METHOD_NAMES
@@ -35,10 +35,7 @@ def took_click() -> bool:
 
 def aligner_title(place: HeadOrMean) -> str:
     """Return the name of an aligner in the visitor's language, counted from 1: `L5 H3`, `L5 mean`, `mean`."""
-    layer, head = place
-    if layer is not None and head is not None:
-        return head_name(layer, head)
-    return tr("mean") if layer is None else f"L{layer + 1} {tr('mean')}"
+    return translated(sentence_alignment.aligner_title(place))
 
 
 def show_aligners(aligners: Sequence[Aligner], key: str) -> None:

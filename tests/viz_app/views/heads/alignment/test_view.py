@@ -26,6 +26,7 @@ def test_links_rank_the_heads_and_stay_with_their_sentence(app: AppTest) -> None
     table = app.dataframe(key="aligners_sentence").value
     assert len(table) == 2 * (2 * (4 + 1) + 1)
     assert table["error_rate"].is_monotonic_increasing
+    assert any("By your links, " in each.value for each in app.markdown)
     app.text_input(key="text").set_value("Where?")
     assert healthy(app.run()).text_input(key="links").value == ""
     app.button(key="seed").click()
