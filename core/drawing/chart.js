@@ -7,7 +7,7 @@ import { decimal } from "./numbers.js";
 const [LEFT, RIGHT, TOP, BOTTOM] = [52, 12, 12, 28]; // pixels
 const TICKS = 5; // about so many
 const LEAST_WIDTH = 240;
-const DIGIT = 7.5; // width of a character
+const DIGIT = 7.2; // width of a character
 const LABEL = 22; // of the axis, beside the numbers
 
 /**

@@ -111,21 +111,22 @@ export function map({ x, y, width = 0 }, picture) {
 }
 
 /**
- * Dim a map but for a row and a column, and mark both at its sides.
+ * Dim a map but for a row, a column and what is masked, and mark both at its sides.
  * @param {Element} node
  * @param {Item} item
  * @param {number} row -1: none.
  * @param {number} column
  * @param {PerAxis<number>} length Rows and columns.
  */
-export function mark(node, { x, y, width = 0 }, row, column, length) {
+export function mark(node, { x, y, width = 0, kind }, row, column, length) {
   const [down, across] = [width / length.query, width / length.key];
   const [top, left] = [y + row * down, x + column * across];
   const [bottom, right] = [top + down, left + across];
+  const corners = kind === "decoder_self" ? length.query : 1; // above the diagonal is nothing to dim
   const holes = [];
   const ticks = [];
   if (row >= 0) {
-    holes.push(`M${x} ${top}V${bottom}H${x + width}V${top}Z`);
+    holes.push(`M${x} ${top}V${bottom}H${corners > 1 ? x + (row + 1) * across : x + width}V${top}Z`);
     const middle = (top + bottom) / 2;
     ticks.push(`M${x - TICK} ${middle}H${x}`);
   }
@@ -135,7 +136,8 @@ export function mark(node, { x, y, width = 0 }, row, column, length) {
     const middle = (left + right) / 2;
     ticks.push(`M${middle} ${y - TICK}V${y}`);
   }
-  const all = `M${x} ${y}H${x + width}V${y + width}H${x}Z`;
+  const ends = Array.from({ length: corners }, (_, corner) => ((corner + 1) * width) / corners);
+  const all = `M${x} ${y}${ends.map((end) => `H${x + end}V${y + end}`).join("")}H${x}Z`;
   node.querySelector(".dim")?.setAttribute("d", holes.length ? all + holes.join("") : "");
   node.querySelector(".ticks")?.setAttribute("d", ticks.join(""));
 }

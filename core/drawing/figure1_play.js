@@ -51,8 +51,10 @@ export function player(state, container, redraw) {
     if (focusedIn(node)) start.focus({ preventScroll: true });
     go(undefined, false);
   };
-  const [start, play] = [action("", "", toggle), action("", "", toggle)];
-  start.disabled = !stops.length;
+  const most = Math.max(data.maps.cross.rows, data.maps.cross.columns); // of a sentence that is too long
+  const refusal = stops.length ? "" : tr("Play works up to {most} tokens on each side", { most });
+  const [start, play] = [action("", refusal, toggle), action("", "", toggle)];
+  start.disabled = Boolean(refusal);
   const back = action("\u2190", tr("Previous step (left arrow key)"), () => step(-1));
   const next = action("\u2192", tr("Next step (right arrow key)"), () => step(1));
   const pace = action("", tr("Speed"), () => {
@@ -75,7 +77,8 @@ export function player(state, container, redraw) {
     play.textContent = state.plays ? "\u275a\u275a" : "\u25b6\ufe0e";
     play.title = state.plays ? tr("Pause") : tr("Play");
     play.setAttribute("aria-label", play.title);
-    start.textContent = `${play.textContent} ${play.title}`;
+    const name = refusal ? tr("up to {most} tokens", { most }) : play.title;
+    start.textContent = `${play.textContent} ${name}`;
     state.root.firstElementChild?.classList.toggle("playing", Boolean(stop));
     const isNew = state.width > 0 && shown !== stop?.name; // not while the figure is hidden
     if (isNew) shown = stop?.name ?? "";

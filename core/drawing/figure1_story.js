@@ -19,7 +19,7 @@ const SENTENCES = {
   position: (n) =>
     tr("{word} is token {place} of {keys}: numbers of this place are added, as nothing else tells the order.", n),
   "encoder_self-scores": (n) =>
-    tr("In head {head}, the query of {word} meets the key of each token: {best} scores {lead} above {second}.", n),
+    tr("In {head}, clearest of its layer, the query of {word} meets all keys: {best} scores {lead} above {second}.", n),
   "encoder_self-softmax": (n) =>
     tr("Softmax turns scores into weights that mix values: {one} of {best}, {two} of {second}, {rest} of others.", n),
   "encoder_self-concatenation": (n) =>

@@ -37,8 +37,8 @@ from viz_app.views.corpus.parallel_coordinates import parallel_coordinates
 
 ABOUT_RANKING = marked("""
 Scores are means over all tokens of the corpus, from 0 to 1, by the definitions of the score-cards of the page Heads.
-"Does" names what a head does by the criteria listed there, under "More". A score says where a head attends, not
-that it matters: see Switches.
+"Named" is what a head does by the criteria listed there, under "More", whatever behaviour is selected here. A score
+says where a head attends, not that it matters: see Switches.
 """)
 ABOUT_PARALLEL = marked("""
 Each line is a head, each axis a score. Drag along an axis, or move its two ends, to keep the heads in this range;
@@ -100,7 +100,7 @@ def ranking(opened: OpenedIndex, search: HeadSearch, ranked: list[tuple[ScoreCar
         columns={
             "name": st.column_config.TextColumn(tr("Head"), width=100),
             "score": bar_column(tr("Score"), 3, width=110),
-            "does": tr("Does"),
+            "does": st.column_config.TextColumn(tr("Named"), help=tr(ABOUT_RANKING)),
         },
     )
     arguments = index_call(opened), search.behaviour, search.kinds, search.layer, selection.selected_ranges()

@@ -18,8 +18,9 @@ above. Values flow upwards: words enter below, and the probabilities of the next
 is one **head** with its weights in this sentence: a row for each word that attends, a column for each word that it
 attends to.
 
-**Play** tells how the next word comes about, part by part, with the numbers of this sentence. The space bar pauses, the
-arrow keys step, Escape ends it; the address names the stop.
+**Play** tells how the next word comes about, part by part, with the numbers of this sentence. Of a layer it shows the
+clearest head: the one that links the followed word most to another. The space bar pauses, the arrow keys step, Escape
+ends it; the address names the stop.
 
 Choose a **decoding step** with the slider, or click a word of the translation: its row stays, the others are dimmed.
 Click a word of the source to see which heads attend to it. The arrow beside a layer shows its sub-layers.

@@ -15,8 +15,8 @@ from viz_app.drawing.display_text import decimal
 from viz_app.drawing.theme import Dash, Theme
 from viz_app.language import marked, tr, translated
 
-LABEL, COLUMN, ROW, GAP, TOP, BOTTOM = 62.0, 23.0, 32.0, 84.0, 42.0, 16.0  # pixels: names, heads, sub-layers, ...
-RADIUS, TRUNK, BOW = 9.5, 54.0, 38.0  # of a node; from the last head to the networks; of the longest curve among these
+LABEL, COLUMN, ROW, GAP, TOP, BOTTOM = 60.0, 20.0, 32.0, 56.0, 42.0, 16.0  # pixels: names, heads, sub-layers, ...
+RADIUS, TRUNK, BOW = 9.0, 40.0, 34.0  # of a node; from the last head to the networks; of the longest curve among these
 PORTS: dict[Input, float] = {"query": -7.0, "key": 0.0, "value": 7.0, "input": 0.0}  # to the right, where edges enter
 NAMES = {
     "encoder_self": marked("self"),

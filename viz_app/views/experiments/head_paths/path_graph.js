@@ -50,8 +50,6 @@ import { component } from "../../../components/renderer.js";
  * @type {WeakMap<HTMLElement, string>}
  */
 const pressed = new WeakMap();
-const SMALLEST = 0.8; // share of its size from which the wide graph is replaced by the narrow one
-
 /** @type {WeakMap<HTMLElement, ResizeObserver>} */
 const observers = new WeakMap();
 
@@ -64,7 +62,7 @@ export default component((/** @type {Component<Data>} */ { data, root, setTrigge
   /** @type {Graph | undefined} */
   let drawn;
   const fit = () => {
-    const fitting = root.clientWidth < SMALLEST * wide.size[0] ? narrow : wide;
+    const fitting = root.clientWidth < wide.size[0] ? narrow : wide;
     if (fitting !== drawn) drawGraph(root, (drawn = fitting), send);
   };
   fit();

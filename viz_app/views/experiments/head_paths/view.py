@@ -88,7 +88,7 @@ def graph(reading: Reading, survey: QuestionSurvey, count: int) -> None:
     drawn = figures.path_graph(*shown)
     if survey.job.finished:
         show_answer(HeadPaths(survey.run, survey.found).answer())
-    left, right = st.container(key="side-by-side").columns([9, 5], gap="medium")
+    left, right = st.container(key="side-by-side").columns([2, 1], gap="medium")
     with left:
         path_graph(drawn, figures.path_graph(*shown, is_narrow=True), paths_survey.select, key="path-graph")
         recorded = paths_survey.survey_call(reading, survey)

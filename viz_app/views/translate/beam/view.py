@@ -124,7 +124,7 @@ def numbers(tree: BeamTree) -> None:
     """Draw the table behind the picture."""
     show_table(
         tree.table(),
-        height=560,
+        height=490,
         column_config={
             "position": st.column_config.NumberColumn(tr("Position"), width=70),
             "rank": st.column_config.NumberColumn(tr("Rank"), width=60),
