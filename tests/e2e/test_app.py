@@ -38,6 +38,12 @@ def test_the_first_screen_shows_a_translation_without_external_requests(
     page.route("**/*.js", lambda route: route.abort())  # so that Streamlit paints nothing
     page.goto(app)
     expect(page.locator("#frame").get_by_text("Heads", exact=True)).to_be_visible()
+    add = (
+        "name => document.getElementById('root').append(Object.assign(document.createElement('p'), {className: name}))"
+    )
+    for name, count in (("stTextInput", 1), ("st-key-frame_script", 1), ("drawn", 0)):  # the picture's place stays
+        page.evaluate(add, name)
+        expect(page.locator("#frame.framed")).to_have_count(count)
     page.unroute("**/*.js")
     open_page(page, f"{app}/translate")
     expect(page.locator("#frame")).to_have_count(0)

@@ -218,3 +218,15 @@ def test_relative_positions_are_not_added_to_the_embeddings() -> None:
     [layout] = layouts(MODELS["t5"], 3, {"encoder": [], "decoder": []}, 1140)
     assert not [each for each in layout["items"] if each["type"] == "circle"]
     assert "relative positions" in [each.get("text") for each in layout["items"]]
+
+
+def test_masked_cells_of_the_decoder_are_not_dimmed() -> None:
+    """The dimmed area is the triangle of visible cells but for the row of the decoding step."""
+    runner = """
+import { mark } from "./module.mjs";
+let d = "";
+const node = { querySelector: (name) => ({ setAttribute: (_, value) => (d = name === ".dim" ? value : d) }) };
+mark(node, { x: 0, y: 0, width: 4, kind: "decoder_self" }, 2, -1, { query: 4, key: 4 });
+console.log(JSON.stringify(d));
+"""
+    assert in_node("figure1_nodes.js", runner, {}) == "M0 0H1V1H2V2H3V3H4V4H0ZM0 2V3H3V2Z"
