@@ -107,17 +107,18 @@ def other_checkpoint(reading: readings.Reading, waiting: DeltaGenerator) -> Comp
         offer_second(reading.model)
         return None
     model = fitting[second_model_box(CHECKPOINT, others, fitting)]
-    same_target = address.SAME_TARGET.draw(
-        st.toggle,
-        tr("Same translation"),
-        help=tr("Both models explain the first one's translation. Off: the second makes its own."),
-    )
     source = with_code(reading.translation.source, codes_of(model), codes_of(reading.model))
-    if not same_target:
+    if address.SAME_TARGET.requested is False:
         return translated(model, replace(reading.search, text=source), waiting, is_by_model=True)
     same_tokens = reading.model.translator.tokenizer.to_bytes() == model.translator.tokenizer.to_bytes()
     target = reading.hypothesis.token_ids if same_tokens else reading.hypothesis.text
     return ComparedSide(reading.hypothesis.text, model, source, target, is_by_model=True)
+
+
+def same_target_box() -> None:
+    """Select whether a second model has the translation of the first."""
+    about = tr("Both models explain the first one's translation. Off: the second makes its own.")
+    address.SAME_TARGET.draw(st.toggle, tr("Same translation"), help=about)
 
 
 def translated(

@@ -14,6 +14,7 @@ from viz_app.session import address, chosen_heads
 from viz_app.session.attributions import MethodChoice
 from viz_app.session.fields import Field
 from viz_app.session.readings import TokenView
+from viz_app.views.compare.one_sentence.other_side import same_target_box
 
 LINES, _ = address.COMPARE_VIEW.codec.values
 SAME = "same"  # the head of the second side that is numbered as that of the first
@@ -30,12 +31,14 @@ class CompareView:
     view: str
 
 
-def view_boxes() -> CompareView:
-    """Select the settings of both sides."""
+def view_boxes(is_by_model: bool) -> CompareView:
+    """Select the settings of both sides, which may differ by their models."""
     kind = toolbar.kind_box()
     with st.popover(tr("More")):
         method = toolbar.method_box(setting=address.COMPARE_WEIGHTS)
         view = setting_segments(address.COMPARE_VIEW, tr("View"))
+        if is_by_model:
+            same_target_box()
         return CompareView(kind, MethodChoice(method), toolbar.token_boxes(), view)
 
 

@@ -66,7 +66,7 @@ def page(reading: Reading) -> None:
         return
     first = other_side.first_side(reading, against == "Checkpoint")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="compare-toolbar"):
-        view = view_boxes()
+        view = view_boxes(other.is_by_model)
     method = view.weights.method
     with refusals_shown():
         maps = [

@@ -194,19 +194,22 @@ def rate(run: run_records.Run) -> None:
     shown = PRESETS["base"] if model.explanation is not None else model.translator.model.config
     d_model: int = facts.get("config", {}).get("d_model", shown.d_model)
     mine, steps = training_log.run_schedule(recipe, d_model, lines)
-    columns = st.columns(5, gap="medium")
+    columns = st.columns(4, gap="medium", vertical_alignment="bottom")
+    more = columns[3].popover(tr("More"))
     steps = min(max(100, steps), 1_000_000)
     last_step = schedule_box(
         columns[0].number_input, tr("Steps"), 100, 1_000_000, first=steps, key=f"steps_{run.name}", step=100
     )
     widths = sorted({64, 128, 256, 512, 768, 1024, d_model})
     key = f"constant_{run.name}"
-    is_constant = schedule_box(st.toggle, tr("Constant after the warm-up"), first=mine.schedule == "constant", key=key)
+    is_constant = schedule_box(
+        more.toggle, tr("Constant after the warm-up"), first=mine.schedule == "constant", key=key
+    )
     schedule = training_log.Schedule(
         d_model=schedule_box(columns[1].select_slider, "d_model", widths, first=d_model, key=f"d_model_{run.name}"),
         warmup=slider(columns[2], marked("Warm-up"), 1, 10_000, mine.warmup, 1, run),
-        rate_scale=slider(columns[3], marked("Scale"), 0.01, 4.0, float(mine.rate_scale), 0.001, run),
-        cooldown=slider(columns[4], marked("Cooldown"), 0, 10_000, mine.cooldown, 1, run),
+        rate_scale=slider(more, marked("Scale"), 0.01, 4.0, float(mine.rate_scale), 0.001, run),
+        cooldown=slider(more, marked("Cooldown"), 0, 10_000, mine.cooldown, 1, run),
         schedule="constant" if is_constant else "inverse_sqrt",
     )
     picture(training_log.schedule_curves(schedule, int(last_step), lines), "schedule")
