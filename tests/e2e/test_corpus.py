@@ -13,7 +13,7 @@ def test_an_index_is_built_searched_and_an_example_opens_on_the_page_heads(page:
     open_page(page, f"{app}/corpus?corpus_kind=cross&corpus_place=any")
     page.get_by_label("Or paste lines").fill(SENTENCES)
     page.get_by_role("button", name="Index", exact=True).click()
-    expect(page.get_by_text("in 3 sentences")).to_be_visible()
+    expect(page.get_by_text("3 sentences, ")).to_be_visible()
     wait_until_idle(page)
     heads = page.get_by_text(re.compile(r"^All scores: \d+ of \d+ heads"))
     expect(heads).to_be_visible()
