@@ -44,7 +44,9 @@ def hooks(model: Transformer) -> int:
     return sum(len(module._forward_hooks) for module in model.modules())
 
 
-def test_every_head_of_every_layer(model: Transformer, ids: tuple[Tensor, Tensor]) -> None:
+def test_every_head_of_every_layer_gives_masked_keys_exactly_nothing(
+    model: Transformer, ids: tuple[Tensor, Tensor]
+) -> None:
     with capture_attention(model) as maps:
         model(*ids)
     assert maps.keys() == PATHS
@@ -55,21 +57,16 @@ def test_every_head_of_every_layer(model: Transformer, ids: tuple[Tensor, Tensor
         assert weights.shape == (2, heads, queries, keys)
         torch.testing.assert_close(weights.sum(-1), torch.ones(2, heads, queries))
         assert (weights >= 0).all()
-
-
-def test_attention_path_names_what_is_captured() -> None:
-    layers = {"encoder_self": 3, "decoder_self": 2, "cross": 2}
-    assert {attention_path(kind, layer) for kind in KINDS for layer in range(layers[kind])} == PATHS
-
-
-def test_masked_keys_get_exactly_nothing(model: Transformer, ids: tuple[Tensor, Tensor]) -> None:
-    with capture_attention(model) as maps:
-        model(*ids)
     source_mask, target_mask = model.source_mask(ids[0]), model.target_mask(ids[1])
     for path, weights in maps.items():
         mask = (target_mask if path.startswith("decoder") and "self" in path else source_mask).expand_as(weights)
         assert (weights[~mask] == 0).all()
         assert (weights[mask] > 0).all()
+
+
+def test_attention_path_names_what_is_captured() -> None:
+    layers = {"encoder_self": 3, "decoder_self": 2, "cross": 2}
+    assert {attention_path(kind, layer) for kind in KINDS for layer in range(layers[kind])} == PATHS
 
 
 def test_captured_weights_are_the_softmax_of_the_scores(model: Transformer, ids: tuple[Tensor, Tensor]) -> None:

@@ -57,10 +57,22 @@ def test_the_file_answers_without_a_network(page: Page, translator: Translator, 
     assert failures == []
 
 
-def test_a_slide_and_python_are_shown_in_dialogs(page: Page, app: str) -> None:
+def test_files_show_on_hover_and_on_focus_and_a_slide_and_python_in_dialogs(page: Page, app: str) -> None:
     """The slide has an address, which opens and closes it."""
     open_page(page, f"{app}/heads?text=A+dog+runs.&beam_size=1&heads_cross=L2+H1")
     row = page.locator("[class*='st-key-export_cross-layer1-head0']")
+    files = row.locator(":scope > :not(:first-child)")
+    svg = files.first
+    page.mouse.move(0, 0)
+    expect(svg).to_have_css("opacity", "0")
+    page.locator("[class*='st-key-lines_0']").hover()
+    expect(svg).to_have_css("opacity", "1")
+    page.mouse.move(0, 0)
+    expect(svg).to_have_css("opacity", "0")
+    row.get_by_role("button", name="Slide").focus()
+    for each in files.all():
+        expect(each).to_have_css("opacity", "1")
+
     row.get_by_role("button", name="Slide").click()
     slide = page.get_by_role("dialog", name="Slide")
     picture = slide.get_by_role("img")
@@ -121,19 +133,3 @@ def test_a_slide_and_python_are_shown_in_dialogs(page: Page, app: str) -> None:
     page.go_forward()
     expect(slide).to_have_count(0)
     expect(page).not_to_have_url(re.compile("slide="))
-
-
-def test_the_files_of_a_picture_show_on_hover_and_on_focus(page: Page, app: str) -> None:
-    open_page(page, f"{app}/heads?text=A+dog+runs.&beam_size=1&heads_cross=L2+H1")
-    row = page.locator("[class*='st-key-export_cross-layer1-head0']")
-    files = row.locator(":scope > :not(:first-child)")
-    svg = files.first
-    page.mouse.move(0, 0)
-    expect(svg).to_have_css("opacity", "0")
-    page.locator("[class*='st-key-lines_0']").hover()
-    expect(svg).to_have_css("opacity", "1")
-    page.mouse.move(0, 0)
-    expect(svg).to_have_css("opacity", "0")
-    row.get_by_role("button", name="Slide").focus()
-    for each in files.all():
-        expect(each).to_have_css("opacity", "1")

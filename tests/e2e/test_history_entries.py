@@ -1,11 +1,9 @@
 """A visible change is one step of the browser's Back button."""
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.idle import open_page, wait_until_idle
+from tests.e2e.idle import wait_until_idle
 from tests.e2e.navigation import enter
 
 
@@ -45,33 +43,25 @@ def other_view(page: Page) -> None:
     page.get_by_role("radio", name="Table", exact=True).click()
 
 
-CHANGES = [new_sentence, selected_head, selected_word, other_view_of_the_page, other_page, switched_toggle, other_view]
+CHANGES = [selected_head, selected_word, new_sentence, other_view, switched_toggle, other_view_of_the_page, other_page]
 
 
 @pytest.mark.new_tab  # the history of a tab has at most 50 entries
-@pytest.mark.parametrize("change", CHANGES, ids=[each.__name__ for each in CHANGES])
-def test_a_change_is_one_entry_of_the_history(page: Page, app: str, change: Callable[[Page], None]) -> None:
-    open_page(page, f"{app}/heads?beam_size=1&text=Where+is+it%3F")
-    wait_until_idle(page)
-    before = page.url
-    entries = page.evaluate("history.length")
-    change(page)
-    page.wait_for_function("before => location.href != before", arg=before)
-    wait_until_idle(page)
-    assert page.evaluate("history.length") - entries == 1
-
-
-@pytest.mark.new_tab
-def test_opening_a_link_is_one_entry_and_back_undoes_the_last_change(page: Page, app: str) -> None:
+def test_a_link_and_each_change_are_one_entry_and_back_undoes_the_last(page: Page, app: str) -> None:
     page.goto(f"{app}/heads?beam_size=1&text=Where+is+it%3F", wait_until="commit")
     entries = page.evaluate("history.length")
     wait_until_idle(page)
     assert page.evaluate("history.length") == entries  # what the app adds to the address belongs to it
-    switched_toggle(page)
-    wait_until_idle(page)
-    other_page(page)
-    wait_until_idle(page)
+    for number, change in enumerate(CHANGES, 1):
+        before = page.url
+        change(page)
+        page.wait_for_function("before => location.href != before", arg=before)
+        wait_until_idle(page)
+        assert page.evaluate("history.length") - entries == number, change.__name__
     words = page.get_by_test_id("stCheckbox").filter(has_text="Whole words").locator("input")
+    page.go_back()
+    wait_until_idle(page)
+    assert "/alignment?" in page.url
     page.go_back()
     wait_until_idle(page)
     assert "/heads?" in page.url

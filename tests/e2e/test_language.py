@@ -5,6 +5,7 @@ import re
 
 from playwright.sync_api import Browser, Page, TimeoutError, expect
 
+from tests.e2e.conftest import WINDOW
 from tests.e2e.idle import NOTE_REQUESTS, TIMEOUT, open_page, wait_until_idle
 from tests.viz_app.language.texts import own_texts
 
@@ -106,7 +107,10 @@ def test_the_page_is_in_the_visitors_language_before_the_app_runs(browser: Brows
 
 
 def test_an_uploader_speaks_the_visitors_language(page: Page, app: str) -> None:
-    """Its button for screen readers, too; the English texts are neither shown nor read out."""
+    """Its button for screen readers, too; the English texts are neither shown nor read out.
+
+    So do the names of its files, and why one is refused: in English again once the visitor's language is English.
+    """
     page.emulate_media(color_scheme="light")
     open_page(page, f"{app}/score?language=de&beam_size=1&text=Where%3F")
     expect_german_uploader(page)
@@ -115,10 +119,7 @@ def test_an_uploader_speaks_the_visitors_language(page: Page, app: str) -> None:
     wait_until_idle(page)
     expect_german_uploader(page)
 
-
-def test_files_given_to_an_uploader_are_named_in_the_visitors_language(page: Page, app: str) -> None:
-    """And why one is refused, to see and to hear; in English again once the visitor's language is English."""
-    open_page(page, f"{app}/score?language=de&beam_size=1&text=Where%3F")
+    page.set_viewport_size(WINDOW)
     uploader = page.locator(".st-key-score_file")
     buttons, alert = uploader.get_by_test_id("stFileChips").get_by_role("button"), uploader.get_by_role("alert")
     name = "Remove a.txt"  # a name that looks like the English text

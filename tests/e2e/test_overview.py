@@ -11,28 +11,28 @@ from tests.e2e.idle import open_page, wait_until_idle
 ADDRESS = "overview?text=Where+is+the+dog%3F&beam_size=1"
 
 
-def number_of_messages(page: Page) -> int:
-    return page.evaluate("window.messages")
-
-
-def test_a_step_is_chosen_without_the_server(page: Page, app: str) -> None:
+def test_the_figure_is_printed_and_steps_words_and_layers_are_chosen_in_place(page: Page, app: str) -> None:
+    """A step without the server; on paper, the sentence and the figure are on one page."""
     open_page(page, f"{app}/{ADDRESS}")
+    (paper,) = PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True))).pages
+    assert paper.mediabox.width > paper.mediabox.height
+    text = paper.extract_text()
+    assert "Softmax" in text
+    assert "Upload" not in text
+
     slider = page.get_by_role("slider", name="Decoding step")
     rows = page.locator(".map .ticks")
     slider.focus()
     page.keyboard.press("Home")
-    before, sent = rows.last.get_attribute("d"), number_of_messages(page)
+    before, sent = rows.last.get_attribute("d"), page.evaluate("window.messages")
     expect(page.locator(".figure1 .predicted.on")).to_have_count(1)
     probabilities = page.locator(".figure1 .option").all_text_contents()
     page.keyboard.press("ArrowRight")
     expect(rows.last).not_to_have_attribute("d", before or "")
     expect(page).to_have_url(re.compile("step=2"))
     assert page.locator(".figure1 .option").all_text_contents() != probabilities
-    assert number_of_messages(page) == sent
+    assert page.evaluate("window.messages") == sent
 
-
-def test_a_word_of_the_translation_is_selected_on_the_page(page: Page, app: str) -> None:
-    open_page(page, f"{app}/{ADDRESS}")
     word = page.locator(".figure1 .source").first
     word.click()
     expect(page.locator(".figure1 .source.on")).to_have_count(1)
@@ -43,8 +43,14 @@ def test_a_word_of_the_translation_is_selected_on_the_page(page: Page, app: str)
     wait_until_idle(page)
     expect(word).to_be_focused()
 
+    page.get_by_role("button", name="All sub-layers", exact=True).click()
+    expect(page.locator(".figure1 .box.feed")).to_have_count(4)
+    page.get_by_role("button", name="Layer 1: all sub-layers").first.click()
+    expect(page.locator(".figure1 .box.feed")).to_have_count(3)
+    expect(page.get_by_role("button", name="Layer 1: all sub-layers").first).to_be_focused()
 
-def test_a_head_opens_in_place_and_back_returns(page: Page, app: str) -> None:
+
+def test_arrow_keys_lead_from_part_to_part_and_a_part_opens_in_place(page: Page, app: str) -> None:
     open_page(page, f"{app}/{ADDRESS}")
     page.evaluate("window.isSame = true")
     page.get_by_role("link", name="L2 H3, cross-attention").click()
@@ -53,14 +59,13 @@ def test_a_head_opens_in_place_and_back_returns(page: Page, app: str) -> None:
     assert page.evaluate("window.isSame"), "the page was loaded again"
     page.get_by_role("link", name="Figure 1, with the place of this page").click()
     expect(page.locator(".figure1 svg")).to_be_visible()
+    wait_until_idle(page)
     page.go_back()
     expect(page).to_have_url(re.compile("/heads"))
-
-
-def test_arrow_keys_lead_from_part_to_part_and_enter_opens(page: Page, app: str) -> None:
-    open_page(page, f"{app}/{ADDRESS}")
-    head = page.get_by_role("link", name="L1 H1, self-attention of the encoder")
-    head.focus()
+    wait_until_idle(page)
+    page.go_forward()
+    wait_until_idle(page)
+    page.get_by_role("link", name="L1 H1, self-attention of the encoder").focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("link", name="L1 H2, self-attention of the encoder")).to_be_focused()
     page.get_by_role("link", name="Input embedding").focus()
@@ -71,22 +76,18 @@ def test_arrow_keys_lead_from_part_to_part_and_enter_opens(page: Page, app: str)
     expect(page.get_by_role("main")).to_be_focused()
 
 
-def test_layers_fold_and_all_have_their_sub_layers(page: Page, app: str) -> None:
-    open_page(page, f"{app}/{ADDRESS}")
-    button = page.get_by_role("button", name="All sub-layers", exact=True)
-    button.click()
-    expect(page.locator(".figure1 .box.feed")).to_have_count(4)
-    page.get_by_role("button", name="Layer 1: all sub-layers").first.click()
-    expect(page.locator(".figure1 .box.feed")).to_have_count(3)
-    expect(page.get_by_role("button", name="Layer 1: all sub-layers").first).to_be_focused()
-
-
-def test_a_part_shows_its_lines_whose_names_lead_to_other_parts(page: Page, app: str) -> None:
+def test_a_part_shows_its_lines_whose_names_lead_to_other_parts_and_its_section(page: Page, app: str) -> None:
     open_page(page, f"{app}/{ADDRESS}&part=embedding")
     lines, selected = page.locator(".code pre"), page.locator(".figure1 .explained")
     expect(lines).to_contain_text("class Embedding(nn.Module)")
     expect(selected).to_have_attribute("aria-label", re.compile("Input embedding"))
     expect(selected).to_be_in_viewport()
+    page.locator(".code").get_by_role("link", name="Section 3.4").click()
+    expect(page).to_have_url(re.compile("/sections.*section=3.4"))
+    expect(page.locator(".st-key-section_3_4")).to_be_in_viewport(ratio=1)
+    wait_until_idle(page)
+    page.go_back()
+    wait_until_idle(page)
     page.locator(".figure1 .box.attention").last.click()
     expect(lines).to_contain_text("class MultiHeadAttention(nn.Module)")
     lines.get_by_role("button", name="scaled_dot_product_attention").click()
@@ -94,22 +95,6 @@ def test_a_part_shows_its_lines_whose_names_lead_to_other_parts(page: Page, app:
     expect(page).to_have_url(re.compile("part=head"))
     page.locator(".code").get_by_role("link", name="Step by step").click()
     expect(page).to_have_url(re.compile("/step_through.*at=cross-scores"))
-
-
-def test_a_part_leads_to_the_card_of_its_section(page: Page, app: str) -> None:
-    open_page(page, f"{app}/{ADDRESS}&part=embedding")
-    page.locator(".code").get_by_role("link", name="Section 3.4").click()
-    expect(page).to_have_url(re.compile("/sections.*section=3.4"))
-    expect(page.locator(".st-key-section_3_4")).to_be_in_viewport(ratio=1)
-
-
-def test_on_paper_are_the_sentence_and_the_figure_on_one_page(page: Page, app: str) -> None:
-    open_page(page, f"{app}/{ADDRESS}")
-    (paper,) = PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True))).pages
-    assert paper.mediabox.width > paper.mediabox.height
-    text = paper.extract_text()
-    assert "Softmax" in text
-    assert "Upload" not in text
 
 
 def test_a_telephone_has_the_encoder_above_the_decoder(page: Page, app: str) -> None:

@@ -7,8 +7,6 @@ from playwright.sync_api import Locator, Page, expect
 from tests.e2e.idle import open_page, wait_until_idle
 from tests.e2e.navigation import enter, shown_translation
 
-ADDRESS = "beam_size=2&text=The+dog+is+wet."
-
 
 def box(page: Page) -> Locator:
     return page.get_by_role("textbox", name="Sentence", exact=True)
@@ -19,8 +17,13 @@ def opacity(locator: Locator) -> str:
 
 
 def test_the_sentence_stands_there_once_as_words_or_as_a_text_box(page: Page, app: str) -> None:
-    open_page(page, f"{app}/heads?{ADDRESS}")
+    """An empty one is a text box."""
+    open_page(page, f"{app}/heads?beam_size=2&text=")
     words, text = page.locator(".st-key-sentence-words"), page.locator(".st-key-text")
+    assert opacity(text) == "1"
+    enter(box(page), "The dog is wet.")
+    expect(words.get_by_role("button", name="dog", exact=True)).to_be_visible()
+    wait_until_idle(page)
     assert (opacity(words), opacity(text)) == ("1", "0")
     page.get_by_role("button", name="Edit the sentence").click()
     expect(box(page)).to_be_focused()
@@ -41,19 +44,7 @@ def test_the_sentence_stands_there_once_as_words_or_as_a_text_box(page: Page, ap
     assert (opacity(words), opacity(text)) == ("1", "0")
     expect(page.get_by_role("button", name="Edit the sentence")).to_be_focused()
 
-
-def test_an_empty_sentence_shows_the_text_box(page: Page, app: str) -> None:
-    open_page(page, f"{app}/heads?beam_size=1&text=")
-    assert opacity(page.locator(".st-key-text")) == "1"
-    enter(box(page), "Who?")
-    words = page.locator(".st-key-sentence-words")
-    expect(words.get_by_role("button", name="Who", exact=True)).to_be_visible()
-    wait_until_idle(page)
-    assert (opacity(words), opacity(page.locator(".st-key-text"))) == ("1", "0")
-
-
-def test_another_translation_is_behind_the_arrow(page: Page, app: str) -> None:
-    open_page(page, f"{app}/heads?{ADDRESS}")
+    # another translation is behind the arrow
     arrow = page.get_by_role("button", name="Other translations")
     expect(shown_translation(page)).to_have_text(re.compile("^1: "))
     arrow.click()

@@ -48,18 +48,27 @@ def paths(run: Path) -> list[Path]:
     return sorted((run / "snapshots").glob("*.safetensors"))
 
 
-def test_parameters_are_the_mean(tmp_path: Path, paths: list[Path]) -> None:
+def test_parameters_are_the_mean_and_facts_the_last_ones_with_what_was_averaged(
+    tmp_path: Path, paths: list[Path]
+) -> None:
     average(paths, tmp_path / "mean.safetensors")
+    mean = load_checkpoint(tmp_path / "mean.safetensors")
     parts = [dict(load_checkpoint(path).model.named_parameters()) for path in paths]
-    for name, mean in load_checkpoint(tmp_path / "mean.safetensors").model.named_parameters():
-        torch.testing.assert_close(mean, torch.stack([part[name] for part in parts]).mean(0), rtol=1e-6, atol=1e-7)
+    for name, parameter in mean.model.named_parameters():
+        torch.testing.assert_close(parameter, torch.stack([part[name] for part in parts]).mean(0), rtol=1e-6, atol=1e-7)
+    assert mean.training["steps"] == 3
+    assert mean.training["averaged"] == [{"file": f"step-{step:08d}.safetensors", "steps": step} for step in (1, 2, 3)]
+    assert mean.training["command"] == "python -m train fit tiny --run run"
 
 
-def test_mean_of_one_is_itself(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
+def test_mean_of_one_is_itself_without_its_scores(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
     [path] = snapshots(tmp_path, tokenizer, count=1)
     average([path], tmp_path / "mean.safetensors")
     mean = load_checkpoint(tmp_path / "mean.safetensors").model.state_dict()
     assert all(torch.equal(mean[name], value) for name, value in load_checkpoint(path).model.state_dict().items())
+    checkpoint = load_checkpoint(path)
+    save_checkpoint(path, checkpoint.model, checkpoint.tokenizer, {"scores": [{"bleu": 99}]})
+    assert "scores" not in average([path], tmp_path / "mean.safetensors")
 
 
 def test_half_stores_float16_in_half_the_bytes(tmp_path: Path, paths: list[Path]) -> None:
@@ -72,14 +81,6 @@ def test_half_stores_float16_in_half_the_bytes(tmp_path: Path, paths: list[Path]
     assert load_checkpoint(tmp_path / "half").training["stored_as"] == "float16"
     whole, rounded = (load_checkpoint(tmp_path / name).model.state_dict() for name in ("whole", "half"))
     assert all(torch.equal(value.half().float(), rounded[name]) for name, value in whole.items())
-
-
-def test_facts_are_the_last_ones_and_name_what_was_averaged(tmp_path: Path, paths: list[Path]) -> None:
-    average(paths, tmp_path / "mean.safetensors")
-    facts = load_checkpoint(tmp_path / "mean.safetensors").training
-    assert facts["steps"] == 3
-    assert facts["averaged"] == [{"file": f"step-{step:08d}.safetensors", "steps": step} for step in (1, 2, 3)]
-    assert facts["command"] == "python -m train fit tiny --run run"
 
 
 def test_a_mean_of_several_runs_records_them_all(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
@@ -111,13 +112,6 @@ def test_a_mean_of_several_runs_records_them_all(tmp_path: Path, tokenizer: Sent
         "python -m train average runs/0/snapshots/step-00000001.safetensors runs/1/snapshots/step-00000002.safetensors "
         "runs/3/snapshots/step-00000004.safetensors -o mean.safetensors",
     ]
-
-
-def test_scores_of_a_part_are_not_scores_of_the_mean(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
-    [path] = snapshots(tmp_path, tokenizer, count=1)
-    checkpoint = load_checkpoint(path)
-    save_checkpoint(path, checkpoint.model, checkpoint.tokenizer, {"scores": [{"bleu": 99}]})
-    assert "scores" not in average([path], tmp_path / "mean.safetensors")
 
 
 def test_checkpoints_of_other_runs_are_refused(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:

@@ -104,9 +104,10 @@ def test_a_card_says_in_how_many_pieces_a_pair_was(checkpoint: Path, tmp_path: P
     assert "Both sides have single spaces" in card
 
 
-def test_a_card_has_the_training_facts_and_scores(checkpoint: Path, log: Path, tmp_path: Path) -> None:
+def test_a_card_has_metadata_the_training_facts_and_scores(checkpoint: Path, log: Path, tmp_path: Path) -> None:
     record_scores(checkpoint, [SCORE])
-    write_card(checkpoint, tmp_path / "card.md", log, licences="captions: CC BY 4.0", limits="Numbers.")
+    given = {"license_name": "other", "licences": "captions: CC BY 4.0", "limits": "Numbers."}
+    write_card(checkpoint, tmp_path / "card.md", log, languages=("en", "de"), **given)
     card = (tmp_path / "card.md").read_text(encoding="utf-8")
     assert "| captions | 1,200 | 1 |" in card
     assert "| news | 34 | 2 |" in card
@@ -122,6 +123,17 @@ def test_a_card_has_the_training_facts_and_scores(checkpoint: Path, log: Path, t
     assert "python -m train average RUN --last 2 -o tiny.safetensors" in card
     assert "(card.svg)" in card
     assert (tmp_path / "card.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+    values = metadata_of(tmp_path / "card.md")
+    opening, _, rest = card.split("---\n", 2)
+    assert opening == ""
+    assert rest.startswith("\n# tiny.safetensors")
+    assert values["license"] == "other"
+    assert values["language"] == ["en", "de"]
+    assert values["datasets"] == ["captions", "news"]
+    (result,) = values["model-index"][0]["results"]
+    assert result["dataset"]["name"] == "newstest"
+    assert [metric["value"] for metric in result["metrics"]] == [12.35, 45.68]
 
 
 def test_the_card_of_an_older_checkpoint_has_its_kinds_of_bleu(tiny_checkpoint: Path, tmp_path: Path) -> None:
@@ -146,21 +158,6 @@ def test_a_card_leaves_out_unknown_facts(tiny_checkpoint: Path, tmp_path: Path) 
     assert "Scores" not in card
     assert "Limits" not in card
     assert not (tmp_path / "card.svg").exists()
-
-
-def test_a_card_begins_with_metadata(checkpoint: Path, tmp_path: Path) -> None:
-    record_scores(checkpoint, [SCORE])
-    write_card(checkpoint, tmp_path / "card.md", license_name="other", languages=("en", "de"))
-    values = metadata_of(tmp_path / "card.md")
-    opening, _, rest = (tmp_path / "card.md").read_text(encoding="utf-8").split("---\n", 2)
-    assert opening == ""
-    assert rest.startswith("\n# tiny.safetensors")
-    assert values["license"] == "other"
-    assert values["language"] == ["en", "de"]
-    assert values["datasets"] == ["captions", "news"]
-    (result,) = values["model-index"][0]["results"]
-    assert result["dataset"]["name"] == "newstest"
-    assert [metric["value"] for metric in result["metrics"]] == [12.35, 45.68]
 
 
 def metadata_of(card: Path) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def searched(limit: int = 9) -> tuple[list[BeamState], SearchOptions]:
     return [state for (state,) in beam_steps(next_logits, [limit], options)], options
 
 
-def test_a_tree_worked_out_by_hand() -> None:
+def test_a_tree_worked_out_by_hand_whose_nodes_live_as_long_as_what_continues_them() -> None:
     tree = build_tree(*searched(), Letters())  # type: ignore[arg-type]
     shape = [[(node.text, node.token, node.fate, node.parent) for node in nodes] for nodes in tree.steps]
     assert shape[0] == [("a", "a", "live", None), ("b", "b", "live", None), ("", "</s>", "pruned", None)]
@@ -73,10 +73,6 @@ def test_a_tree_worked_out_by_hand() -> None:
     assert tree.steps[1][0].log_prob == pytest.approx(math.log(0.32))
     assert tree.steps[1][0].score == pytest.approx(math.log(0.32))  # without a length penalty
     assert tree.best == (B, EOS)
-
-
-def test_nodes_live_as_long_as_what_continues_them() -> None:
-    tree = build_tree(*searched(), Letters())  # type: ignore[arg-type]
     assert [node.alive_until for node in tree.steps[0]] == [3, 3, 0]  # `b` went on only as `b </s>`, which stays
     assert [node.alive_until for node in tree.steps[1]] == [3, 3, 3, 1]
 

@@ -31,7 +31,7 @@ def test_a_map_minus_itself_is_nothing(first: AttentionMap):
     assert largest_differences(found, 0) == []
 
 
-def test_the_difference_is_signed_and_heads_are_compared_by_number(first: AttentionMap):
+def test_the_difference_is_signed_and_heads_are_compared_by_number_or_one_with_each(first: AttentionMap):
     other = replace(first, weights=first.weights.flip(0))
     found = difference(first, other)
     assert torch.equal(found.map.weights, first.weights - other.weights)
@@ -44,6 +44,10 @@ def test_the_difference_is_signed_and_heads_are_compared_by_number(first: Attent
     assert difference(first, first).answer(0) == "No weight of this head differs by 0.01 or more."
     fewer = replace(first, weights=first.weights[:1])
     assert difference(first, fewer).map.num_heads == 1
+    assert not difference(first, with_head(other, 1, 2)).map.weights[0].any()
+    assert torch.equal(difference(first, with_head(other, 0, 2)).map.weights[0], first.weights[0] - first.weights[1])
+    with pytest.raises(ValueError, match="head 2 is not one of the 2 of this layer, counted from 0"):
+        with_head(other, 2, 2)
 
 
 def test_words_without_a_counterpart_are_left_out_and_named(first: AttentionMap):
@@ -71,11 +75,3 @@ def test_maps_with_too_few_common_tokens_are_refused(first: AttentionMap):
     encoder = AttentionMap("encoder_self", 0, first.weights, tuple("abc"), tuple("abc"))
     with pytest.raises(ValueError, match="cross and encoder_self are different kinds"):
         difference(first, encoder)
-
-
-def test_any_head_of_the_second_can_be_compared_with_each_head_of_the_first(first: AttentionMap):
-    other = replace(first, weights=first.weights.flip(0))
-    assert not difference(first, with_head(other, 1, 2)).map.weights[0].any()
-    assert torch.equal(difference(first, with_head(other, 0, 2)).map.weights[0], first.weights[0] - first.weights[1])
-    with pytest.raises(ValueError, match="head 2 is not one of the 2 of this layer, counted from 0"):
-        with_head(other, 2, 2)

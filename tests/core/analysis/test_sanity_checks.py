@@ -37,7 +37,7 @@ def test_checks_of_a_correct_explanation_pass(translator: Translator, explanatio
     assert not failed(checks)
 
 
-def test_a_hypothesis_is_compared_with_its_replay(translator: Translator, explanation: Explanation):
+def test_a_hypothesis_and_its_maps_are_compared_with_their_replay(translator: Translator, explanation: Explanation):
     ids = translator.token_ids(SOURCE, TARGET).predicted
     hypothesis = ScoredText(TARGET, tuple(ids), explanation.predicted_tokens, explanation.log_probs, -1.0)
     checks = check_explanation(translator, explanation, hypothesis)
@@ -47,14 +47,9 @@ def test_a_hypothesis_is_compared_with_its_replay(translator: Translator, explan
     found = failed(check_explanation(translator, explanation, other))
     assert list(found) == ["replay equals page"]
     assert found["replay equals page"].startswith("log-probabilities differ by at most 0.5 nats, attention weights by")
-
-
-def test_maps_are_compared_with_a_replay(translator: Translator, explanation: Explanation):
-    ids = translator.token_ids(SOURCE, TARGET).predicted
-    hypothesis = ScoredText(TARGET, tuple(ids), explanation.predicted_tokens, explanation.log_probs, -1.0)
     layer = explanation.maps["cross"][1]
-    other = with_map(explanation, "cross", 1, replace(layer, weights=layer.weights.flip(-1)))
-    assert list(failed(check_explanation(translator, other, hypothesis))) == ["replay equals page"]
+    other_maps = with_map(explanation, "cross", 1, replace(layer, weights=layer.weights.flip(-1)))
+    assert list(failed(check_explanation(translator, other_maps, hypothesis))) == ["replay equals page"]
 
 
 def test_what_a_search_in_reduced_precision_finds_is_compared_too(translator: Translator):

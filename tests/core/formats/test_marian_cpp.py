@@ -82,7 +82,7 @@ def test_a_converted_file_is_the_same_model(tmp_path: Path, parallel_text: Pairs
     assert again.tokenizer.piece(again.tokenizer.encode(">>fra<< A dog.")[0]) == ">>fra<<"
 
 
-def test_a_sentencepiece_model_is_the_vocabulary(copy: Path, parallel_text: Pairs) -> None:
+def test_a_sentencepiece_model_is_the_vocabulary_also_with_its_usual_numbers(copy: Path, parallel_text: Pairs) -> None:
     size = len((copy / "opus.vocab.yml").read_text().splitlines())
     for path in [*copy.glob("*.yml"), *copy.glob("*.spm")]:
         path.unlink()
@@ -93,6 +93,14 @@ def test_a_sentencepiece_model_is_the_vocabulary(copy: Path, parallel_text: Pair
     ids = tokenizer.encode("The old house.")
     assert "".join(tokenizer.pieces(ids)) == "▁The▁old▁house."
     assert tokenizer.target.decode([*ids, 0]) == "The old house."
+
+    names = {"unk_id": 0, "bos_id": 1, "eos_id": 2, "eos_piece": "<end>", "unk_piece": "<what>"}
+    (copy / "vocab.spm").write_bytes(sentencepiece_model(lines, size, "bpe", **names))
+    checkpoint = import_checkpoint(copy)
+    assert (checkpoint.config.eos_id, checkpoint.tokenizer.eos_id) == (2, 2)
+    assert checkpoint.tokenizer.encode("\u2603")[-1] == 0
+    (copy / "vocab.spm").write_bytes(sentencepiece_model(lines, size, "bpe", unk_id=0, bos_id=1, eos_id=-1))
+    assert_refused(copy, r"vocab.spm has no </s> or no <unk>: it is of another program$")
 
 
 @pytest.mark.parametrize("two", [False, True])
@@ -116,20 +124,6 @@ def test_the_end_is_where_the_vocabulary_has_it(two: bool, tmp_path: Path, paral
     again = [Translator(found.model, found.tokenizer).score(text, [5, 9, 2]) for text, _ in parallel_text[:4]]
     for one, other in zip(scores, again, strict=True):
         assert other.token_log_probs == pytest.approx(one, abs=1e-4)
-
-
-def test_a_sentencepiece_model_with_its_usual_numbers(copy: Path, parallel_text: Pairs) -> None:
-    size = len((copy / "opus.vocab.yml").read_text().splitlines())
-    for path in [*copy.glob("*.yml"), *copy.glob("*.spm")]:
-        path.unlink()
-    lines = [text for pair in parallel_text for text in pair]
-    names = {"unk_id": 0, "bos_id": 1, "eos_id": 2, "eos_piece": "<end>", "unk_piece": "<what>"}
-    (copy / "vocab.spm").write_bytes(sentencepiece_model(lines, size, "bpe", **names))
-    checkpoint = import_checkpoint(copy)
-    assert (checkpoint.config.eos_id, checkpoint.tokenizer.eos_id) == (2, 2)
-    assert checkpoint.tokenizer.encode("\u2603")[-1] == 0
-    (copy / "vocab.spm").write_bytes(sentencepiece_model(lines, size, "bpe", unk_id=0, bos_id=1, eos_id=-1))
-    assert_refused(copy, r"vocab.spm has no </s> or no <unk>: it is of another program$")
 
 
 def test_two_vocabularies_with_other_numbers_of_the_end(tmp_path: Path, parallel_text: Pairs) -> None:

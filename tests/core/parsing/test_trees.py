@@ -60,13 +60,19 @@ def test_names_what_is_no_tree(text: str, message: str) -> None:
         list(read_trees(text))
 
 
-def test_the_sequence_of_a_tree() -> None:
+def test_the_sequence_of_a_tree_and_the_spans_of_its_constituents() -> None:
     (tree,) = read_trees(SENTENCE)
     assert " ".join(linearise(tree)) == "(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S"
     assert " ".join(linearise(tree, "tags")) == "(S (NP XX/PRP )NP (VP XX/VBZ (NP XX/DT XX/NN )NP )VP XX/. )S"
     assert " ".join(linearise(tree, "words")) == "(S (NP /PRP )NP (VP /VBZ (NP /DT /NN )NP )VP /. )S"
     text = "{} (S (NP /PRP {} )NP (VP /VBZ {} (NP /DT {} /NN {} )NP )VP /. )S"
     assert " ".join(spell(tree)) == text.format(*tree.words())
+    assert constituents(tree) == [
+        Constituent("S", depth=0, start=0, end=5, opened=0, closed=12),
+        Constituent("NP", depth=1, start=0, end=1, opened=1, closed=3),
+        Constituent("VP", depth=1, start=1, end=4, opened=4, closed=10),
+        Constituent("NP", depth=2, start=2, end=4, opened=6, closed=9),
+    ]
 
 
 @settings(max_examples=40)
@@ -95,16 +101,6 @@ def test_a_sequence_and_its_words_are_the_tree_without_tags(tree: Tree) -> None:
 def test_names_what_is_no_sequence_of_a_tree(symbols: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         restore(symbols.split(), ["the", "sea"])
-
-
-def test_spans_of_constituents() -> None:
-    (tree,) = read_trees(SENTENCE)
-    assert constituents(tree) == [
-        Constituent("S", depth=0, start=0, end=5, opened=0, closed=12),
-        Constituent("NP", depth=1, start=0, end=1, opened=1, closed=3),
-        Constituent("VP", depth=1, start=1, end=4, opened=4, closed=10),
-        Constituent("NP", depth=2, start=2, end=4, opened=6, closed=9),
-    ]
 
 
 @settings(max_examples=40)

@@ -73,16 +73,12 @@ def same(one: Batch, other: Batch) -> bool:
     return one.num_tokens == other.num_tokens and all(torch.equal(*part) for part in parts)
 
 
-def test_every_usable_pair_occurs_once_in_an_epoch(shards: TokenShards) -> None:
+def test_every_usable_pair_occurs_once_in_an_epoch_in_batches_of_the_allowed_size(shards: TokenShards) -> None:
     batches = batches_of(shards)
     usable = [index for index, lengths in enumerate(shards.lengths().max(axis=1)) if lengths <= 100]
     assert len(usable) < len(shards)
     for epoch in (0, 5):
         assert sorted(np.concatenate(batches.epoch(epoch)).tolist()) == usable
-
-
-def test_no_batch_is_larger_than_allowed(shards: TokenShards) -> None:
-    batches = batches_of(shards)
     for indices in batches.epoch(0):
         batch = shards.batch(indices)
         assert 0 < batch.source.numel() <= 1500
@@ -126,7 +122,7 @@ def test_resuming_within_an_epoch_gives_the_same_batches(shards: TokenShards) ->
             assert all(same(*pair) for pair in zip(group.batches, expected.batches, strict=True))
 
 
-def test_ranks_share_the_batches_of_a_step(shards: TokenShards) -> None:
+def test_ranks_share_the_batches_of_a_step_and_indices_name_its_pairs(shards: TokenShards) -> None:
     batches = batches_of(shards)
     alone = next(batches.groups(Position(), accumulate=4))
     ranks = [next(batches.groups(Position(), accumulate=2, rank=rank, num_ranks=2)) for rank in range(2)]
@@ -137,9 +133,6 @@ def test_ranks_share_the_batches_of_a_step(shards: TokenShards) -> None:
     )
     assert alone.end == ranks[0].end == ranks[1].end
 
-
-def test_indices_name_the_pairs_of_a_step(shards: TokenShards) -> None:
-    batches = batches_of(shards)
     groups = batches.groups(Position(), accumulate=3)
     next(groups)
     group = next(groups)

@@ -39,7 +39,9 @@ def files(folder: Path, pairs: Pairs) -> list[Path]:
     return write_pairs(folder, "dev", pairs).files
 
 
-def test_correct_translations_score_100(parrot: Parrot, parallel_text: Pairs) -> None:
+def test_correct_translations_score_100_and_what_perplexity_counts_is_printed(
+    parrot: Parrot, parallel_text: Pairs
+) -> None:
     parrot.answers = dict(parallel_text)
     score, hypotheses = evaluate(parrot, TestSet("dev", tuple(parallel_text)))
     assert hypotheses == [target for _, target in parallel_text]
@@ -47,6 +49,7 @@ def test_correct_translations_score_100(parrot: Parrot, parallel_text: Pairs) ->
     assert (score.paper_bleu, score.lowercased_bleu) == (pytest.approx(100), pytest.approx(100))
     assert score.tokens_per_second == pytest.approx(3 * len(parallel_text) / score.seconds)
     assert score.sentences == len(parallel_text)
+    assert "per piece, the </s> of each reference included, first pieces that are forced left out" in str(score)
 
 
 def test_scores_are_sacrebleus_with_its_signatures(parrot: Parrot, parallel_text: Pairs) -> None:
@@ -113,12 +116,6 @@ def test_texts_without_spaces_have_a_tokenizer_that_is_named(
     printed = capsys.readouterr()
     assert "dev: BLEU has the tokenizer zh: 13a would look for words between spaces" in printed.err
     assert "|tok:zh|" in printed.out
-
-
-def test_what_perplexity_counts_is_printed(parrot: Parrot, parallel_text: Pairs) -> None:
-    parrot.answers = dict(parallel_text)
-    text = str(evaluate(parrot, TestSet("dev", tuple(parallel_text[:2])))[0])
-    assert "per piece, the </s> of each reference included, first pieces that are forced left out" in text
 
 
 def test_a_test_set_without_a_translation_for_every_sentence_is_refused(tmp_path: Path) -> None:

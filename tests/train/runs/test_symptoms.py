@@ -34,7 +34,7 @@ def warnings(watch: FrequencyWatch, losses: list[float]) -> dict[int, str]:
     return {step: message for step, message in messages.items() if message}
 
 
-def test_a_run_that_stays_at_word_frequencies_is_stuck(shards: TokenShards) -> None:
+def test_a_run_is_stuck_that_stays_at_word_frequencies_and_not_one_that_has_left_them(shards: TokenShards) -> None:
     entropy = token_entropy(shards)
     [(step, message)] = warnings(FrequencyWatch(shards, warmup=100), [entropy] * 60).items()
     assert step == MIN_STEPS
@@ -42,16 +42,12 @@ def test_a_run_that_stays_at_word_frequencies_is_stuck(shards: TokenShards) -> N
         f"stuck: after {step} steps the loss is {entropy:.2f} nats per token, and guessing tokens by their" in message
     )
     assert "half the --rate-scale or twice the --warmup" in message
+    falling = [entropy] * (MIN_STEPS // 25 - WINDOWS) + [0.9 * NEAR * entropy] * 40
+    assert not warnings(FrequencyWatch(shards, warmup=100), falling)
 
 
 def test_a_long_warm_up_is_given_more_steps(shards: TokenShards) -> None:
     assert list(warnings(FrequencyWatch(shards, warmup=4_000), [2.0] * 60)) == [1_000]
-
-
-def test_a_run_that_has_left_word_frequencies_is_not(shards: TokenShards) -> None:
-    entropy = token_entropy(shards)
-    falling = [entropy] * (MIN_STEPS // 25 - WINDOWS) + [0.9 * NEAR * entropy] * 40
-    assert not warnings(FrequencyWatch(shards, warmup=100), falling)
 
 
 class WorseWithoutDropout(TranslationLoss):
@@ -64,16 +60,12 @@ class WorseWithoutDropout(TranslationLoss):
         return Loss(nll, nll)
 
 
-def test_a_model_that_dropout_helps_has_collapsed(shards: TokenShards) -> None:
+def test_a_model_that_dropout_helps_has_collapsed_and_not_one_that_has_learned_nothing_yet(shards: TokenShards) -> None:
     loss_of = WorseWithoutDropout(Transformer(replace(PRESETS["tiny"], vocab_size=12)), 0.0)
     message = dropout_warning(loss_of, shards, max_length=10)
     assert message is not None
     assert "predicts its own training text worse (1.50 nats per token) than with it (1.00)" in message
     assert not loss_of.training
-
-
-def test_one_that_has_learned_nothing_yet_has_not(shards: TokenShards) -> None:
-    loss_of = WorseWithoutDropout(Transformer(replace(PRESETS["tiny"], vocab_size=12)), 0.0)
     loss_of.level = math.log(12) + 0.1
     assert dropout_warning(loss_of, shards, max_length=10) is None
 

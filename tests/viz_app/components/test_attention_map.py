@@ -67,16 +67,14 @@ def test_two_hundred_tokens_are_little_to_send(make_map: Any) -> None:
     assert len(json.dumps(map_payload(make_map(200, 200), 0, LIGHT))) < 150_000
 
 
-def test_the_joint_matrix_is_empty_where_no_query_can_attend(joint: JointMap) -> None:
+def test_the_joint_matrix_is_empty_where_no_query_can_attend_and_divided_where_source_and_target_meet(
+    joint: JointMap,
+) -> None:
     payload = joint_payload(joint, "L1 mean", LIGHT)
     sent = sent_weights(payload).reshape(3, 3)
     assert (sent == NO_WEIGHT).tolist() == joint.weights.isnan().tolist()
     np.testing.assert_allclose(sent[1:] / STEPS, joint.weights[1:].numpy(), rtol=0, atol=1 / STEPS)
     assert payload["blanks"] == [{"query": 0, "key": 1, "reason": NOT_VISIBLE}]
-
-
-def test_its_axes_are_divided_where_source_and_target_meet(joint: JointMap) -> None:
-    payload = joint_payload(joint, "L1 mean", LIGHT)
     for axis in ("query", "key"):
         assert [(part["name"], part["start"], part["stop"]) for part in payload["parts"][axis]] == [
             ("source", 0, 1),

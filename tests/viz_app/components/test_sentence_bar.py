@@ -21,13 +21,19 @@ def explanation() -> Explanation:
     )
 
 
-def test_words_hold_their_pieces_and_stand_where_the_text_has_them(explanation: Explanation) -> None:
+def test_words_hold_their_pieces_with_their_probabilities_and_stand_where_the_text_has_them(
+    explanation: Explanation,
+) -> None:
     payload = sentence_payload(explanation)
     assert [
         ["".join(part for part, _ in piece["spans"]) for piece in word["pieces"]] for word in payload["target"]
     ] == [["Ein"], ["H", "\u00b7und"], ["."], ["\u2423", "\u00e4"], ["</s>"]]
     assert [word["glued"] for word in payload["target"]] == [False, False, True, False, False]
     assert [(word["start"], word["stop"]) for word in payload["source"]] == [(0, 1), (1, 2), (2, 3), (3, 4)]
+    shown = [piece["probability"] for word in payload["target"] for piece in word["pieces"]]
+    log_probs = [0.0, -0.1, -0.2, -0.3, -0.4, -0.5 - 0.6, -0.7]  # two bytes are one character
+    assert shown == pytest.approx([math.exp(value) for value in log_probs], abs=1e-4)
+    assert all(piece["probability"] is None for word in payload["source"] for piece in word["pieces"])
 
 
 def test_words_that_are_left_out_are_marked_in_the_source(explanation: Explanation) -> None:
@@ -35,14 +41,6 @@ def test_words_that_are_left_out_are_marked_in_the_source(explanation: Explanati
     assert [word["leftOut"] for word in payload["source"]] == [False, True, False, False]
     assert not any(word["leftOut"] for word in payload["target"])  # which has a word at the same positions
     assert not any(word["leftOut"] for word in sentence_payload(explanation)["source"])
-
-
-def test_each_piece_of_the_translation_has_its_probability(explanation: Explanation) -> None:
-    payload = sentence_payload(explanation)
-    shown = [piece["probability"] for word in payload["target"] for piece in word["pieces"]]
-    log_probs = [0.0, -0.1, -0.2, -0.3, -0.4, -0.5 - 0.6, -0.7]  # two bytes are one character
-    assert shown == pytest.approx([math.exp(value) for value in log_probs], abs=1e-4)
-    assert all(piece["probability"] is None for word in payload["source"] for piece in word["pieces"])
 
 
 def test_each_sentence_is_read_from_where_most_of_its_letters_are_and_each_word_from_where_its_own_are() -> None:

@@ -30,7 +30,9 @@ def choose(app: AppTest, name: str, label: str = "") -> None:
     assert reading(app).model.name == name
 
 
-def test_a_shipped_model_is_chosen_by_name_and_stays_in_the_address(start: Start, shipped: Path) -> None:
+def test_a_shipped_model_is_chosen_by_name_and_stays_in_the_address_and_one_that_is_gone_or_damaged_is_refused(
+    start: Start, shipped: Path
+) -> None:
     app = healthy(start(shipped / "first.safetensors", text="It rains.", beam_size="1").run())
     assert app.selectbox(key="open_model").options == ["first.safetensors", "trees.safetensors"]
     assert "checkpoint" not in app.query_params
@@ -43,6 +45,16 @@ def test_a_shipped_model_is_chosen_by_name_and_stays_in_the_address(start: Start
     healthy(app.button(key="close").click().run())
     assert reading(app).model.name == "first.safetensors"
     assert "checkpoint" not in app.query_params
+
+    (shipped / "trees.safetensors").unlink()
+    healthy(app.selectbox(key="open_model").select("trees.safetensors").run())
+    assert reading(app).model.name == "first.safetensors"
+    assert app.selectbox(key="open_model").options == ["first.safetensors"]
+    (shipped / "torn.safetensors").write_bytes((shipped / "first.safetensors").read_bytes()[:1000])
+    healthy(app.run())
+    healthy(app.selectbox(key="open_model").select("torn.safetensors").run())
+    assert "torn.safetensors is truncated" in app.sidebar.error[0].value.replace("\\", "")
+    assert reading(app).model.name == "first.safetensors"
 
 
 def test_an_address_opens_the_shipped_model_that_it_names(start: Start, shipped: Path) -> None:
@@ -57,16 +69,3 @@ def test_an_address_with_another_name_is_refused(start: Start, shipped: Path) ->
     assert message.startswith("The address names the checkpoint ../en-de, which is not shipped: first, trees are.")
     assert reading(app).model.name == "first.safetensors"
     assert "checkpoint" not in app.query_params
-
-
-def test_a_shipped_model_that_has_been_removed_or_is_damaged_is_refused(start: Start, shipped: Path) -> None:
-    app = healthy(start(shipped / "first.safetensors", text="It rains.", beam_size="1").run())
-    (shipped / "trees.safetensors").unlink()
-    healthy(app.selectbox(key="open_model").select("trees.safetensors").run())
-    assert reading(app).model.name == "first.safetensors"
-    assert app.selectbox(key="open_model").options == ["first.safetensors"]
-    (shipped / "torn.safetensors").write_bytes((shipped / "first.safetensors").read_bytes()[:1000])
-    healthy(app.run())
-    healthy(app.selectbox(key="open_model").select("torn.safetensors").run())
-    assert "torn.safetensors is truncated" in app.sidebar.error[0].value.replace("\\", "")
-    assert reading(app).model.name == "first.safetensors"

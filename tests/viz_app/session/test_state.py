@@ -35,14 +35,9 @@ def page() -> None:
     st.text_input("Limited", "z", key="limited")
 
 
-def test_an_object_of_a_session_stays() -> None:
+def test_an_object_of_a_session_stays_and_a_value_that_is_no_longer_an_option_gives_way_to_the_default() -> None:
     app = AppTest.from_function(page).run()
     assert app.text[0].value == "run 1"
-    app.run()
-    assert app.text[0].value == "run 2"
-
-
-def test_a_value_that_is_no_longer_an_option_gives_way_to_the_default() -> None:
-    app = AppTest.from_function(page).run()
     assert app.text_input(key="limited").value == "z"  # not yet drawn at the first run
     assert app.run().text_input(key="limited").value == "a"
+    assert app.text[0].value == "run 2"

@@ -143,14 +143,10 @@ def test_a_model_worked_by_hand(tiny_model: Transformer, translator: Translator)
     )
 
 
-def test_nothing_comes_from_later_prefix_tokens(trace: LogitTrace):
+def test_nothing_comes_from_later_prefix_tokens_and_the_table_has_a_row_for_each_term(trace: LogitTrace):
     found = attribute_logit(trace, 2)
     assert not found.decoder_self[:, :, 3:].any()
     assert found.decoder_self[:, :, :3].all()
-
-
-def test_the_table_has_a_row_for_each_term(trace: LogitTrace):
-    found = attribute_logit(trace, 2)
     table = found.table()
     assert {len(column) for column in table.values()} == {len(list(found.terms()))}
     assert sum(value for value in table["contribution"] if isinstance(value, float)) == pytest.approx(found.total)

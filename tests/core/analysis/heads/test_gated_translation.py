@@ -17,11 +17,14 @@ SOURCE = "Where is the nearest station?"
 OFF = {Head("cross", 0, 0): 0.0, Head("encoder_self", 1, 2): 0.0, Head("decoder_self", 2, 1): 0.5}
 
 
-def test_gates_of_one_translate_as_without(translator: Translator) -> None:
+def test_gates_of_one_translate_as_without_and_bytes_know_their_characters(translator: Translator) -> None:
     best = translator.translate(SOURCE, 2, 0.6).hypotheses[0]
     found = translate_gated(translator, SOURCE, dict.fromkeys(all_heads(translator.model), 1.0), 2, 0.6)
     assert (found.text, found.tokens, found.finished) == (best.text, best.tokens, best.finished)
     assert found.log_prob == pytest.approx(best.log_prob, abs=1e-3)
+    found = translate_gated(translator, SOURCE, {}, 2, 0.6)
+    assert BytePiece in map(type, best.tokens)
+    assert list(map(type, found.tokens)) == list(map(type, best.tokens))
 
 
 def test_gates_hold_for_the_whole_search(translator: Translator) -> None:
@@ -31,13 +34,6 @@ def test_gates_hold_for_the_whole_search(translator: Translator) -> None:
     assert found.token_ids == whole.token_ids
     assert found.token_log_probs == pytest.approx(whole.token_log_probs, abs=1e-5)
     assert found.log_prob != pytest.approx(translator.translate(SOURCE, 2, 0.6).log_prob, abs=1e-3)
-
-
-def test_bytes_know_their_characters_as_in_any_translation(translator: Translator) -> None:
-    best = translator.translate(SOURCE, 2, 0.6).hypotheses[0]
-    found = translate_gated(translator, SOURCE, {}, 2, 0.6)
-    assert BytePiece in map(type, best.tokens)
-    assert list(map(type, found.tokens)) == list(map(type, best.tokens))
 
 
 def test_the_model_is_free_between_two_positions(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:

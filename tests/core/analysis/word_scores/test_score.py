@@ -24,7 +24,9 @@ def rows_of(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text), delimiter="\t"))
 
 
-def test_the_worst_words_with_links(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_worst_words_with_links_and_an_option_of_another_one_needs_that(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "in.tsv").write_text(TEXT, encoding="utf-8")
     score = ("score", "--app", "http://localhost:9/")
     command(*score, "--input", str(tmp_path / "in.tsv"), "-o", str(tmp_path / "out.tsv"))
@@ -40,6 +42,9 @@ def test_the_worst_words_with_links(command: Command, tmp_path: Path, monkeypatc
     assert command(*score, "--top", "2") == rows[:2]
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"\ufeff{TEXT}".encode())))
     assert command(*score) == rows
+    given = ("score", "--input", str(tmp_path / "in.tsv"))
+    assert "--mend is an option of --signs: give --signs, too" in command.error(*given, "--mend")
+    assert "--second is an option of --mend: give --mend, too" in command.error(*given, "--signs", "--second", "a")
 
 
 @pytest.mark.parametrize(
@@ -63,13 +68,6 @@ def test_a_formula_is_written_as_a_text(command: Command, monkeypatch: pytest.Mo
         assert (row["source"], row["translation"]) == ("'=1+1 dogs", "'-2+3 Hunde")
         assert row["link"].startswith("'=cmd/?")
         assert float(row["log_prob"]) <= 0
-
-
-def test_an_option_of_another_one_needs_that(command: Command, tmp_path: Path) -> None:
-    (tmp_path / "in.tsv").write_text(TEXT, encoding="utf-8")
-    given = ("score", "--input", str(tmp_path / "in.tsv"))
-    assert "--mend is an option of --signs: give --signs, too" in command.error(*given, "--mend")
-    assert "--second is an option of --mend: give --mend, too" in command.error(*given, "--signs", "--second", "a")
 
 
 def test_the_signs_of_sentences(tiny_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,6 +108,13 @@ def test_the_words_of_an_example_are_those_of_its_tokens(start: Start, checkpoin
     cross = selection.example_words(model, Head("cross", 0, 0), sentence, query=0, key=len(source) - 1)
     assert [(side, group) for side, group in cross][1] == ("source", range(len(source) - 1, len(source)))
 
+    sentence = index.sentences[0]  # an example of a neuron selects its word
+    assert selection.neuron_words(model, Neuron("encoder", 0, 0), NeuronExample(1.0, sentence, 0))[0][0] == "source"
+    assert selection.neuron_words(model, Neuron("decoder", 0, 0), NeuronExample(1.0, sentence, 0)) == []  # `<s>`
+    (word,) = selection.neuron_words(model, Neuron("decoder", 0, 0), NeuronExample(1.0, sentence, 1))
+    assert word[0] == "target"
+    assert 0 in word[1]
+
 
 def test_an_index_that_is_damaged_or_of_another_checkpoint_is_not_shown(
     start: Start, checkpoint: Path, tmp_path: Path
@@ -196,13 +203,3 @@ def test_what_is_no_selection_in_the_address_is_ignored() -> None:
     assert selection.selected_ranges() == {"previous": (0.1235, 1.0)}
     selection.set_range("previous", None)
     assert not selection.selected_ranges()
-
-
-def test_a_neuron_example_selects_its_word(start: Start, checkpoint: Path, index: CorpusIndex) -> None:
-    app = opened(start(checkpoint, text="Where?", beam_size="1"), "corpus")
-    model, sentence = reading(app).model, index.sentences[0]
-    assert selection.neuron_words(model, Neuron("encoder", 0, 0), NeuronExample(1.0, sentence, 0))[0][0] == "source"
-    assert selection.neuron_words(model, Neuron("decoder", 0, 0), NeuronExample(1.0, sentence, 0)) == []  # `<s>`
-    (word,) = selection.neuron_words(model, Neuron("decoder", 0, 0), NeuronExample(1.0, sentence, 1))
-    assert word[0] == "target"
-    assert 0 in word[1]

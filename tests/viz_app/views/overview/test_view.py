@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.trace import KINDS
+from core.translator import Translator
 from tests.viz_app.pages import Start, opened, reading
 from viz_app.page_list import VIEWS
 from viz_app.views.overview import figure1
@@ -29,11 +30,12 @@ def followed(start: Start, link: str) -> AppTest:
     return opened(start(**{"text": SENTENCE, "beam_size": "1", **address}), parts.path)
 
 
-@pytest.fixture
-def payload(start: Start) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def payload(tiny_checkpoint: Path) -> dict[str, Any]:
     """The data of the figure, of a sentence by the tiny model."""
-    about = reading(opened(start(text=SENTENCE, beam_size="1"), "overview"))
-    return figure1_content(about.explain(), about.model.translator.model.config)
+    translator = Translator.from_checkpoint(tiny_checkpoint, "cpu")
+    best = translator.translate(SENTENCE, beam_size=1).hypotheses[0]
+    return figure1_content(translator.explain(SENTENCE, best.token_ids), translator.model.config)
 
 
 def test_a_model_of_any_project_has_all_its_heads_and_links(

@@ -52,7 +52,7 @@ def test_the_browser_gets_the_new_text_of_the_selected_hypothesis(start: Start, 
     assert (changed.value, changed.proto.set_value, changed.proto.raw_value) == (2, True, changed.options[1])
 
 
-def test_the_same_sentence_has_no_difference_and_another_one_has(app: AppTest) -> None:
+def test_the_same_sentence_has_no_difference_and_another_one_has_by_every_method(app: AppTest) -> None:
     app.query_params["text"] = "A dog runs."
     compare(app, "Sentence")
     app.session_state["kind"] = "encoder_self"
@@ -63,12 +63,7 @@ def test_the_same_sentence_has_no_difference_and_another_one_has(app: AppTest) -
     assert distances(app) == sorted(distances(app), reverse=True)
     assert distances(app)[0] > 0
     assert any("\u201cwet\u201d (second)" in caption.value.replace("\\", "") for caption in app.caption)
-
-
-def test_every_method_can_be_compared(app: AppTest) -> None:
-    app.query_params["text"] = "A dog runs."
-    app.query_params["second_text"] = "A wet dog runs."
-    compare(app, "Sentence")
+    app.session_state["kind"] = "cross"
     for method, count in (("norms", 8), ("rolled_contributions", 2)):
         healthy(app.selectbox(key="compare_weights").set_value(method).run())
         assert len(distances(app)) == count
@@ -85,7 +80,9 @@ def test_a_second_sentence_that_cannot_be_translated_is_refused_and_kept(app: Ap
     assert app.text_input(key="second_text").value == text
 
 
-def test_a_second_checkpoint_of_another_shape(app: AppTest, other_checkpoint: Path) -> None:
+def test_a_second_checkpoint_of_another_shape_has_its_last_head_where_it_lacks_that_number(
+    app: AppTest, other_checkpoint: Path
+) -> None:
     compare(app, "Checkpoint")
     assert any("Open a second checkpoint in the sidebar" in message.value for message in app.info)
     upload(app, other_checkpoint)
@@ -103,6 +100,11 @@ def test_a_second_checkpoint_of_another_shape(app: AppTest, other_checkpoint: Pa
     assert reading(app).model.name == "tiny.safetensors"
     assert app.selectbox(key="second_checkpoint").options == ["other.safetensors"]
     assert min(distances(app)) > 0
+    app.query_params["compare_head_cross"] = "L2 H4"
+    healthy(app.run())
+    healthy(app.selectbox(key="compare_head_cross").set_value("L2 H4").run())
+    assert app.selectbox(key="second_head_cross").options == ["L1 H2, same number", "L1 H1", "L1 H2"]
+    assert any("**Difference** of L2 H4 and L1 H2" in text.value for text in app.markdown)
 
 
 def test_a_parser_is_not_compared_with_a_translation_model(app: AppTest, tree_checkpoint: Path) -> None:
@@ -124,17 +126,6 @@ def test_each_side_has_a_head_of_its_own_in_the_address(app: AppTest) -> None:
     healthy(app.selectbox(key="second_head_cross").set_value("same").run())
     assert "second_head_cross" not in app.query_params
     assert any("**Difference** of L2 H1:" in text.value for text in app.markdown)
-
-
-def test_the_second_side_has_the_last_head_if_it_lacks_that_number(app: AppTest, other_checkpoint: Path) -> None:
-    compare(app, "Checkpoint")
-    upload(app, other_checkpoint)
-    app.selectbox(key="open_model").select("tiny.safetensors")
-    app.query_params["compare_head_cross"] = "L2 H4"
-    healthy(app.run())
-    healthy(app.selectbox(key="compare_head_cross").set_value("L2 H4").run())
-    assert app.selectbox(key="second_head_cross").options == ["L1 H2, same number", "L1 H1", "L1 H2"]
-    assert any("**Difference** of L2 H4 and L1 H2" in text.value for text in app.markdown)
 
 
 def test_the_nearest_head_is_found_by_what_it_does(

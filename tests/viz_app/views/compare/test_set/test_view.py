@@ -21,19 +21,25 @@ def page(start: Start) -> AppTest:
     return opened(added(app.run(), (other.name, other.read_bytes())), "test_set")
 
 
-def test_scores_sentences_and_buckets_stand_on_the_page(page: AppTest) -> None:
+def test_scores_sentences_and_buckets_stand_on_the_page_and_are_drawn(page: AppTest) -> None:
     submitted(page, "test_set", TEXT, ComparedFile)
-    file = state_of(page, ComparedFile)
-    assert file.result is not None
+    result = state_of(page, ComparedFile).result
+    assert result is not None
     scores, signs, lines = (each.value for each in page.dataframe)
-    assert signs["first"].fillna(-1).tolist() == [
-        -1 if each.first is None else each.first for each in file.result.signs
-    ]
+    assert signs["first"].fillna(-1).tolist() == [-1 if each.first is None else each.first for each in result.signs]
     assert scores["metric"].tolist() == ["BLEU", "chrF2"]
-    assert scores["first"].tolist() == [round(each.first, 2) for each in file.result.scores]
+    assert scores["first"].tolist() == [round(each.first, 2) for each in result.scores]
     assert lines["difference"].is_monotonic_decreasing
     assert set(lines["line"]) == {1, 2, 3}
     assert "3 sentences" in " ".join(each.value for each in page.caption)
+
+    names = "one & <two>", "two"
+    for theme in (LIGHT, DARK):
+        points = sentences_figure(result.lines, names, theme)
+        assert list(points.data[1].x) == [line.chrf[0] for line in result.lines]
+    assert marker_line(result.lines, {"curve_number": 1, "point_index": 2}) is result.lines[2]
+    assert marker_line(result.lines, {"curve_number": 0, "point_index": 1}) is None
+    assert marker_line(result.lines, {"curve_number": 1, "point_index": 3}) is None
 
 
 @pytest.mark.parametrize(
@@ -67,16 +73,3 @@ def test_a_second_checkpoint_is_asked_for_and_a_shipped_one_is_a_click_away(
     assert state_of(app, OpenModels).model().name == "en-de.safetensors"
     key = "test_set_other" if view == "test_set" else "second_checkpoint"
     assert app.selectbox(key=key).options == ["multi30k.safetensors"]
-
-
-def test_drawings(page: AppTest) -> None:
-    submitted(page, "test_set", TEXT, ComparedFile)
-    result = state_of(page, ComparedFile).result
-    assert result is not None
-    names = "one & <two>", "two"
-    for theme in (LIGHT, DARK):
-        points = sentences_figure(result.lines, names, theme)
-        assert list(points.data[1].x) == [line.chrf[0] for line in result.lines]
-    assert marker_line(result.lines, {"curve_number": 1, "point_index": 2}) is result.lines[2]
-    assert marker_line(result.lines, {"curve_number": 0, "point_index": 1}) is None
-    assert marker_line(result.lines, {"curve_number": 1, "point_index": 3}) is None

@@ -19,13 +19,14 @@ from viz_app.views.models.checkpoint.facts_table import MAX_SHOWN, PAPER, facts_
 from viz_app.views.models.checkpoint.trial_sentences import ISO_639_3, SENTENCES, sentences_in
 
 
-def test_it_reports_the_current_model_with_three_sentences_and_checks(start: Start) -> None:
+def test_it_reports_and_offers_the_current_model_with_three_sentences_and_checks(start: Start) -> None:
     app = opened(start(text="Where?", beam_size="1"), "checkpoint")
     table = next(element.proto.body for element in app.html if "facts-table" in element.proto.body)
     assert "<td>Headlight</td>" in table
     assert f"<th>{PAPER}</th>" in table
     assert len([button for button in app.button if button.key and button.key.startswith("trial_")]) == 3
     assert any("Checked now" in caption.value for caption in app.caption)
+    assert any(each.proto.label == "For transformers (zip)" for each in app.get("download_button"))
     assert not app.error
     healthy(app.button(key="trial_1").click().run())
     assert reading(app).translation.source == SENTENCES["en"][1]
@@ -72,11 +73,9 @@ def test_the_sentences_are_in_the_language_of_the_source() -> None:
     assert set(ISO_639_3.values()) == set(SENTENCES)
 
 
-def test_it_is_offered_to_transformers_unless_marians_layout_does_not_support_it(
+def test_it_is_not_offered_to_transformers_if_marians_layout_does_not_support_it(
     start: Start, tokenizer: SentencePieceTokenizer, tmp_path: Path
 ) -> None:
-    app = opened(start(text="Where?", beam_size="1"), "checkpoint")
-    assert any(each.proto.label == "For transformers (zip)" for each in app.get("download_button"))
     model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, neighbourhood=8)).eval()
     save_checkpoint(tmp_path / "near.safetensors", model, tokenizer)
     app = opened(start(tmp_path / "near.safetensors", text="Where?", beam_size="1"), "checkpoint")

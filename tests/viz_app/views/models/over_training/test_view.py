@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.declaration import FIRST
-from tests.viz_app.pages import Start, healthy, opened, state_of
+from tests.viz_app.pages import Start, comes_to, healthy, opened, state_of
 from viz_app.controls import job_control
 from viz_app.drawing.display_text import plain
 from viz_app.language import tr
@@ -33,7 +33,9 @@ def typed(app: AppTest, path: Path) -> AppTest:
     return app
 
 
-def test_a_step_a_head_and_all_views(start: Start, history_file: Path) -> None:
+def test_steps_a_head_and_all_views_are_chosen_and_play_goes_through_the_steps(
+    start: Start, history_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     app = opened(typed(start(beam_size="1", text="Where?"), history_file), "over_training")
     assert app.select_slider(key="trained_steps").value == 300
     assert any("the same translation as at the end" in each.value for each in app.caption)
@@ -55,9 +57,6 @@ def test_a_step_a_head_and_all_views(start: Start, history_file: Path) -> None:
     healthy(app.segmented_control(key="trained_view").set_value("Translations").run())
     assert list(app.dataframe[-1].value["step"]) == [0, 100, 300]
 
-
-def test_play_goes_through_the_steps(start: Start, history_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = opened(typed(start(beam_size="1", text="Where?"), history_file), "over_training")
     monkeypatch.setattr(selection, "PAUSE", 600.0)
     healthy(app.button(key="trained_play").click().run())
     assert slider_value(app) == 0  # from the end it begins at the start
@@ -80,17 +79,10 @@ def test_the_address_holds_step_head_and_score(start: Start, history_file: Path)
     assert app.select_slider(key="trained_steps").value == 100
     assert any("**Encoder L1 H2** at step 100" in each.value for each in app.markdown)
     assert app.selectbox(key="trained_score").value == "entropy"
-
-
-def test_a_head_that_does_not_exist_is_not_selected(start: Start, history_file: Path) -> None:
-    app = opened(typed(start(beam_size="1", text="Where?", trained_head="9.1"), history_file), "over_training")
-    assert "trained_head" not in app.query_params
-
-
-def test_self_attention_has_no_links(start: Start, history_file: Path) -> None:
-    address = {"kind": "encoder_self", "trained_score": "agreement"}
-    app = opened(typed(start(beam_size="1", text="Where?", **address), history_file), "over_training")
+    healthy(app.selectbox(key="trained_score").set_value("agreement").run())
     assert any("Self-attention links no words" in each.value for each in app.caption)
+    healthy(comes_to(app, trained_head="9.1").run())
+    assert "trained_head" not in app.query_params
 
 
 def test_a_stopped_measurement_shows_the_last_snapshot(
@@ -189,17 +181,12 @@ def test_the_page_says_that_parameters_are_rounded(start: Start, run_history: Pa
         assert any("rounded to 8 bits" in each.value for each in app.caption) == is_rounded
 
 
-def test_without_a_history_the_page_says_how_to_make_one(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(histories, "shipped_history", lambda model: None)
-    app = opened(start(beam_size="1", text="Where?"), "over_training")
-    assert "No snapshots of a training run are shipped" in app.info[0].value
-
-
-def test_an_upload_is_opened_or_refused(
-    start: Start, history_file: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+def test_without_a_history_the_page_says_how_to_make_one_and_an_upload_is_opened_or_refused(
+    start: Start, monkeypatch: pytest.MonkeyPatch, history_file: Path, tiny_checkpoint: Path
 ) -> None:
     monkeypatch.setattr(histories, "shipped_history", lambda model: None)
     app = opened(start(beam_size="1", text="Where?"), "over_training")
+    assert "No snapshots of a training run are shipped" in app.info[0].value
     app.file_uploader(key="history_upload").set_value((history_file.name, history_file.read_bytes(), "application/zip"))
     healthy(app.run())
     assert app.select_slider(key="trained_steps").value == 300

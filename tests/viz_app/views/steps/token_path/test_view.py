@@ -19,13 +19,20 @@ def values(app: AppTest) -> list[str]:
     return [app.selectbox(key=key).value for key in ("followed", "step_layer", "step_head")]
 
 
-def test_the_page_follows_a_token_and_checks_the_numbers(app: AppTest) -> None:
+def test_the_page_follows_a_token_or_the_selected_word_and_checks_the_numbers(app: AppTest) -> None:
     opened(app, "step_through")
     assert app.button_group(key="stack").value == "decoder"
     assert any("numbers equal the model's" in each.value for each in app.markdown)
     healthy(app.button_group(key="stack").set_value("encoder").run())
     assert len(app.selectbox(key="followed").options) == len(reading(app).explain().source_tokens)
     assert any("Step by step" in each.value and "Encoder" in each.value for each in app.markdown)
+
+    words = list(words_by_name(reading(app).explain()).values())
+    for word, name in ((words[1], "encoder"), (words[-1], "decoder")):
+        state_of(app, Current).words = SelectedWords(reading(app).identity, (word,))
+        healthy(app.run())
+        assert app.button_group(key="stack").value == name
+        assert values(app)[0].startswith(f"{word[1].start + 1} ")
 
 
 def test_a_model_that_the_formulas_do_not_describe_is_refused(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,16 +61,6 @@ def test_the_address_holds_token_layer_head_step_and_row(start: Start) -> None:
 def test_an_address_that_names_nothing_shows_the_first_step(start: Start, address: dict[str, str]) -> None:
     app = opened(start(beam_size="2", text="Where?", **address), "step_through")
     assert "at" not in app.query_params
-
-
-def test_a_selected_word_is_followed(app: AppTest) -> None:
-    opened(app, "step_through")
-    words = list(words_by_name(reading(app).explain()).values())
-    for word, name in ((words[1], "encoder"), (words[-1], "decoder")):
-        state_of(app, Current).words = SelectedWords(reading(app).identity, (word,))
-        healthy(app.run())
-        assert app.button_group(key="stack").value == name
-        assert values(app)[0].startswith(f"{word[1].start + 1} ")
 
 
 @pytest.mark.parametrize(("kind", "stack"), [("encoder_self", "encoder"), ("cross", "decoder")])

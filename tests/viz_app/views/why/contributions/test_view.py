@@ -20,7 +20,9 @@ def said_logit(app: AppTest) -> float:
     return float(number[1].replace("\u2212", "-"))
 
 
-def test_the_page_shows_the_logit_of_the_selected_token(app: AppTest) -> None:
+def test_the_logit_of_the_selected_token_is_shown_and_an_alternative_subtracted_and_kept_in_the_address(
+    app: AppTest,
+) -> None:
     opened(app, "contributions")
     about = reading(app)
     for position in range(2):
@@ -30,9 +32,6 @@ def test_the_page_shows_the_logit_of_the_selected_token(app: AppTest) -> None:
         assert said_logit(app) == pytest.approx(expected, abs=0.006)
     assert len(app.dataframe[1].value) == 8  # a row for each head of cross-attention
 
-
-def test_an_alternative_is_subtracted_and_kept_in_the_address(app: AppTest) -> None:
-    opened(app, "contributions")
     trace = logit_terms.trace_call(reading(app)).known
     position = app.selectbox(key="token").value
     logits, token = trace.logits[position], trace.predicted_ids[position]

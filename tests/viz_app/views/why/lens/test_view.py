@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.pages import Start, healthy, opened, reading
+from tests.viz_app.pages import Start, comes_to, healthy, opened, reading
 from viz_app.session.address import CELL
 
 
@@ -24,14 +24,11 @@ def test_a_cell_and_the_translations_of_all_levels(app: AppTest) -> None:
     assert any(each.value.startswith("Input: ") for each in app.caption)
 
 
-def test_the_address_holds_cell_and_level(start: Start) -> None:
+def test_the_address_holds_level_and_cell_unless_that_does_not_exist(start: Start) -> None:
     app = opened(start(beam_size="2", text="Where?", cell="1.0", encoder_level="1"), "lens")
     assert app.session_state["cell"] == (0, 0)
     assert app.slider(key="encoder_level").value == 1
-
-
-def test_a_cell_that_does_not_exist_is_not_selected(start: Start) -> None:
-    app = opened(start(beam_size="2", text="Where?", cell="999.0"), "lens")
+    healthy(comes_to(app, cell="999.0").run())
     assert app.session_state["cell"] is None
     assert "cell" not in app.query_params
 

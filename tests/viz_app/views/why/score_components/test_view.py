@@ -44,8 +44,10 @@ def reading_arguments(app: AppTest) -> tuple[Any, ...]:
     return tuple(each.value for each in python_code.sentence(reading(app)))
 
 
-def test_the_address_has_the_question(start: Start) -> None:
-    app = opened(start(text=TEXT, beam_size="1", **CROSS, instead_of="5"), "score_components")
+def test_the_address_has_the_question_and_opened_heads(start: Start) -> None:
+    terms = ["key.encoder_self.1", "query.cross.1"]
+    app = opened(start(text=TEXT, beam_size="1", **CROSS, instead_of="5", opened_terms=terms), "score_components")
+    assert app.query_params["opened_terms"] == terms
     score = asked(app)
     assert (score.head, score.query, score.key, score.instead_of) == (Head("cross", 1, 2), 1, 2, 4)
     assert f"weight {score.weights[2]:.3f}," in headline(app)
@@ -76,12 +78,6 @@ def test_a_head_that_the_model_lacks_or_a_key_that_it_cannot_see_is_not_asked_ab
     assert app.selectbox(key="instead_of").value == "mean"
     app = opened(start(text=TEXT, beam_size="1", attending_head="cross L9 H1"), "score_components")
     assert parse_head(app.selectbox(key="attending_head").value).layer < 2
-
-
-def test_opened_heads_are_in_the_address(start: Start) -> None:
-    opened_terms = ["key.encoder_self.1", "query.cross.1"]
-    app = opened(start(text=TEXT, beam_size="1", **CROSS, opened_terms=opened_terms), "score_components")
-    assert app.query_params["opened_terms"] == opened_terms
 
 
 def test_a_click_on_a_cell_of_a_map_leads_to_its_question(start: Start) -> None:
