@@ -22,7 +22,7 @@ import { component } from "../../components/renderer.js";
  * @property {string} name
  */
 
-const TOP = 46; // pixels above the axes, for their names
+const TOP = 50; // pixels above the axes, for their names
 const HEIGHT = 220; // of the axes
 const BOTTOM = 24;
 const SIDE = 44; // left and right of the outermost axes
