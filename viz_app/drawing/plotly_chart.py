@@ -64,8 +64,12 @@ def with_layout(figure: go.Figure, **parts: Any) -> go.Figure:
 
 
 def bare_axis(**settings: Any) -> dict[str, Any]:
-    """Return settings of an axis that has no line, grid or ticks, and cannot be dragged."""
-    return {"showgrid": False, "zeroline": False, "showline": False, "ticks": "", "fixedrange": True, **settings}
+    """Return settings of an axis that has no line, grid or ticks, and cannot be dragged.
+
+    Names along it lie; where they have no room they are turned by 45 degrees, and upright at last.
+    """
+    bare = {"showgrid": False, "zeroline": False, "showline": False, "ticks": "", "fixedrange": True}
+    return {**bare, "autotickangles": [0, 45, 90], **settings}
 
 
 def number_axis(theme: Theme, title: str, **settings: Any) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def encoding_heatmap(encoding: Tensor, theme: Theme, waves: Sequence[int] = ()) 
     hover = f"{_numbered('%{y}', '%{customdata}')}<br>%{{z:.3f}}<extra></extra>"
     figure.update_traces(customdata=np.tile(shown, (len(values), 1)), hovertemplate=hover, hoverongaps=False)
     title = tr("dimension: sines at the left, cosines at the right") if waves else tr("dimension")
-    ticks = [place for place, dimension in enumerate(shown) if dimension >= 0 and dimension // 2 % 10 == 0]
+    ticks = [place for place, dimension in enumerate(shown) if dimension >= 0 and dimension // 2 % 30 == 0]
     if waves:
         figure.update_xaxes(tickvals=ticks, ticktext=[str(shown[place]) for place in ticks])
     return with_layout(figure, xaxis_title_text=title, yaxis_title_text=tr("position"))
