@@ -41,7 +41,7 @@ def test_a_link_draws_a_text_and_an_uploaded_picture_replaces_it(page: Page, app
     open_page(page, f"{app}/picture?picture_text=house&picture_head=L2+H1")
     drawing = page.get_by_role("img", name="The picture for each character, tinted by the attention of L2 H1")
     expect(drawing).to_be_visible()
-    expect(page.get_by_test_id("stCode")).to_have_text("house")
+    expect(page.get_by_text("It reads \u201chouse\u201d")).to_be_visible()
     _, content = downloaded(page, "CSV")
     rows = list(csv.DictReader(io.StringIO(content.decode())))
     assert {row["character"] for row in rows} == {*"house", "</s>"}
@@ -53,7 +53,7 @@ def test_a_link_draws_a_text_and_an_uploaded_picture_replaces_it(page: Page, app
     Image.fromarray(render("garden", Style())).save(file, "PNG")
     upload = page.get_by_test_id("stMain").locator("input[type=file]")
     upload.set_input_files({"name": "up.png", "mimeType": "image/png", "buffer": file.getvalue()})
-    expect(page.get_by_test_id("stCode")).to_have_text("garden")
+    expect(page.get_by_text("It reads \u201cgarden\u201d")).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
