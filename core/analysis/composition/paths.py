@@ -19,6 +19,10 @@ from core.trace import Head
 from core.translator import Translator
 
 DRAWN = 20  # edges of the picture
+METRIC_NAMES: dict[Metric, str] = {
+    "difference": marked("the difference of both logits"),
+    "log_prob": marked("the log-probability"),
+}
 
 
 @dataclass(frozen=True)
@@ -74,11 +78,25 @@ class HeadPaths(PicturedResult):
         return [self.edges.effects[edge]] if edge in self.edges.effects else []
 
     def answer(self, at: Head | None = None) -> str:
-        """The strongest edge, beside one drawn by lot."""
-        edge, effects = self.edges.ranked()[0], list(map(self.edges.effect, self.edges.edges))
-        words = marked("Largest effect: {edge}, {effect} nats; a path drawn by lot: {lot}, the median of all {count}.")
-        numbers = {"effect": Number(self.edges.effect(edge), "+.2f"), "lot": Number(median(effects), "+.2f")}
-        return Phrase(words, edge=edge.edge.title, count=Number(len(effects), ","), **numbers)
+        """What the metric is without the strongest edge, one drawn by lot, and the strongest between two heads."""
+        edges, ranked = self.edges, self.edges.ranked()
+        effects = {"before": 0.0, "after": edges.effect(ranked[0]), "lot": median(map(edges.effect, edges.edges))}
+        words = marked(
+            "Without {edge}, {metric} is {after} nats instead of {before}; without a path drawn by lot, {lot}, the "
+            "median of all {count}."
+        )
+        values = {name: Number(self.run.metric - effect, "+.2f") for name, effect in effects.items()}
+        values |= {"count": Number(len(ranked), ","), "metric": Phrase(METRIC_NAMES[self.run.runs.metric])}
+        first = Phrase(words, edge=ranked[0].edge.title, **values)
+        between = next((each for each in ranked if each.edge.sender.as_head and each.edge.receiver.as_head), None)
+        if between is None:
+            return first
+        second = Phrase(
+            marked("The strongest path between two heads is {edge}: {after} without it."),
+            edge=between.edge.title,
+            after=Number(self.run.metric - edges.effect(between), "+.2f"),
+        )
+        return Phrase("{first} {second}", first=first, second=second)
 
     def summary(self) -> str:
         """How far estimates and weights agree with the measured effects."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 from urllib.parse import urlencode
 
 from core.analysis.corpus.behaviours import BEHAVIOURS
@@ -63,7 +64,7 @@ class Fact:
         numbers = {name: Number(getattr(self, name), ",") for name in ("changed", "sentences")}
         return (
             Phrase(often, **shares),
-            Phrase(effect, change=Number(self.change, "+.2f"), **numbers),
+            Phrase(effect, change=Number(round(self.change, 2) + 0.0, "+.2f"), **numbers),
             Phrase(example, source=self.source, before=self.before, after=self.after),
         )
 
@@ -99,6 +100,7 @@ class Discoveries(PicturedResult):
     facts: Sequence[Fact]
     done: int  # of `total` steps
     total: int
+    by_lot: Sequence[int] = ()  # number of translations that change without each of some heads drawn by lot
     digest: str = ""  # SHA-256 of the checkpoint, in hexadecimal, for links to the app
     app: str = ""  # address of the app; "" for no links
 
@@ -115,13 +117,17 @@ class Discoveries(PicturedResult):
         return tuple(fact.picture for fact in self.facts)
 
     def answer(self, at: Head = FIRST) -> Phrase:
-        """How many facts there are, and the first."""
+        """How many facts there are, and without which head most translations change, beside one drawn by lot."""
         if not self.facts:
             return Phrase(marked("No head does more of anything than random weights and changes a translation."))
+        most = max(self.facts, key=lambda fact: fact.changed)
         words = marked(
-            "{count} heads do more of something than random weights, and change translations; first, {fact}."
+            "{count} heads do more of something than random weights, and change translations: most without {head}, "
+            "{changed} of {sentences}; without a head drawn by lot, {lot}, the median of {drawn}."
         )
-        return Phrase(words, count=Number(len(self.facts), "d"), fact=self.facts[0].title)
+        counts = {"changed": most.changed, "sentences": most.sentences, "drawn": len(self.by_lot)}
+        numbers = {name: Number(value, ",") for name, value in {"count": len(self.facts), **counts}.items()}
+        return Phrase(words, head=most.head.title, lot=Number(median(self.by_lot), "g"), **numbers)
 
     def show(self, at: Head = FIRST) -> PicturePage:
         """The facts as a page, each with its texts, its picture and a link."""

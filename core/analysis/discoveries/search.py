@@ -7,9 +7,9 @@ Young 1993: `TWINS` models of the same configuration with random weights read th
 share of a head counts, by kind and behaviour, in standard deviations of the other twins', and of these numbers the
 largest. Their 99th percentile is that of a Gumbel distribution with their mean and variance, as a maximum has.
 
-Then the heads of the findings are switched off one at a time. A greedy translation changes if and only if a token of it
-is not the most probable one any more, given those before it: one teacher-forced pass tells. A head without which no
-translation changes is no discovery.
+Then the heads of the findings are switched off one at a time, and as their control `LOT` heads drawn by lot. A greedy
+translation changes if and only if a token of it is not the most probable one any more, given those before it: one
+teacher-forced pass tells. A head without which no translation changes is no discovery.
 """
 
 import math
@@ -35,6 +35,7 @@ from core.trace import KINDS, Head, Kind
 from core.translator import Translator
 
 FACTS, TRIED = 12, 36  # at most, and number of heads that are switched off to find them
+LOT = 12  # heads drawn by lot
 TWINS = 20  # models with random weights
 TWIN_SENTENCES = 16  # of the sample, that they read
 LEAST_DEVIATION = 0.01  # a share differs by chance by one percentage point at least
@@ -55,12 +56,13 @@ def discover(translator: Translator, sentences: Sequence[str] = EVERYDAY) -> Ite
     """
     translator.codec.require_autoregressive("looking for discoveries")
     pairs, rulers, found, facts, done = list[Pair](), list[Ruler](), list[Tensor](), list[Fact](), 0
+    by_lot = list[int]()
     total = num_steps(sentences)
 
     def state(steps: int) -> Discoveries:
         nonlocal done
         done += steps
-        return Discoveries(tuple(facts), done, total)
+        return Discoveries(tuple(facts), done, total, tuple(by_lot))
 
     for batch in translated_batches(translator, sentences):
         pairs += batch
@@ -79,7 +81,12 @@ def discover(translator: Translator, sentences: Sequence[str] = EVERYDAY) -> Ite
         yield state(1)
     limits = chance_limits(torch.stack(by_chance))[kinds]  # [H, B]
     means, intervals, passes = own.nanmean(0), _intervals(own), _Passes(translator, pairs)
-    for place, behaviour in _findings(heads, means, intervals[0], limits)[:TRIED]:
+    findings = _findings(heads, means, intervals[0], limits)[:TRIED]
+    drawn = torch.randperm(len(heads), generator=torch.Generator().manual_seed(0))[:LOT].tolist() if findings else []
+    for place in drawn:
+        by_lot.append(len(passes.without(heads[place])[0]))
+        yield state(1)
+    for place, behaviour in findings:
         head = heads[place]
         if effect := passes.effect(head):
             share, low, high, limit = (each[place, behaviour].item() for each in (means, *intervals, limits))
@@ -95,7 +102,7 @@ def discover(translator: Translator, sentences: Sequence[str] = EVERYDAY) -> Ite
 
 def num_steps(sentences: Sequence[str]) -> int:
     """`Discoveries.total` of a search."""
-    return len(sentences) + TWINS + TRIED
+    return len(sentences) + TWINS + LOT + TRIED
 
 
 class Ruler:
@@ -198,15 +205,19 @@ class _Passes:
 
     def effect(self, off: Head) -> tuple[int, float, str, str, str] | None:
         """The last fields of `Fact` for a head that is switched off; None if no text changes."""
-        (log_probs, best), (before_log_probs, before_best) = self._run({off: 0.0}), self._reference
-        changes = [new - old for new, old in zip(log_probs, before_log_probs, strict=True)]
-        changed = [row for row, old in enumerate(before_best) if bool((old & ~best[row]).any())]
+        changed, changes = self.without(off)
         for row in sorted(changed, key=changes.__getitem__)[:EXAMPLES]:
             source = self._sources[row]
             before, after = (translate_gated(self._translator, source, {off: gate}, 1).text for gate in (1.0, 0.0))
             if before != after:
                 return len(changed), sum(changes) / len(changes), source, before, after
         return None
+
+    def without(self, off: Head) -> tuple[list[int], list[float]]:
+        """Rows whose translation changes without a head, and by how much the log-probability of each row does."""
+        (log_probs, best), (before_log_probs, before_best) = self._run({off: 0.0}), self._reference
+        changes = [new - old for new, old in zip(log_probs, before_log_probs, strict=True)]
+        return [row for row, old in enumerate(before_best) if bool((old & ~best[row]).any())], changes
 
     @torch.inference_mode()
     def _run(self, gates: Gates) -> tuple[list[float], list[Tensor]]:

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -21,6 +21,12 @@ from core.trace import KIND_NAMES, KINDS, STACKS, Head, Kind, Stack
 LEGENDS: dict[Into, str] = {
     "corrupted": marked("share of the difference that the patch recovers"),
     "clean": marked("share of the difference that the patch destroys"),
+}
+ANSWERS: dict[Into, str] = {
+    "corrupted": marked(
+        "Patching {part} recovers {share} of the difference; {drawn}, {lot}, the median of all {count}."
+    ),
+    "clean": marked("Patching {part} destroys {share} of the difference; {drawn}, {lot}, the median of all {count}."),
 }
 SMALLEST = 0.05  # smaller shares leave a cell empty, of a scale up to 1
 LEAST_LIMIT = 0.02  # a smaller scale would show noise
@@ -67,6 +73,7 @@ class PatchedPairs(PicturedResult):
 
     pairs: Sequence[PairRuns]
     into: Into  # the run that is patched
+    drawn: ClassVar[str] = marked("a head drawn by lot")  # what the strongest is compared with
 
     @abstractmethod
     def strongest(self) -> tuple[str, float, Tensor]:
@@ -75,11 +82,9 @@ class PatchedPairs(PicturedResult):
     def answer(self, at: Head | None = None) -> str:
         """What has the largest effect, beside one drawn by lot."""
         part, share, shares = self.strongest()
-        words = marked(
-            "Largest effect: {part}, {share} of the difference; one drawn by lot: {lot}, the median of all {count}."
-        )
         lot, count = Number(float(shares.nanmedian()), ".0%"), Number(shares.numel(), ",")
-        return Phrase(words, part=part, share=Number(share, ".0%"), lot=lot, count=count)
+        values = {"part": part, "drawn": Phrase(self.drawn), "share": Number(share, ".0%"), "lot": lot, "count": count}
+        return Phrase(ANSWERS[self.into], **values)
 
     def summary(self) -> str:
         """Both metrics of each pair, and whether the clean one comes back if everything is patched."""
@@ -135,6 +140,7 @@ class PatchedComponents(PatchedPairs):
     """Effects of patching each component at each position: [layers, positions]."""
 
     effects: Mapping[Component, Effects]
+    drawn = marked("an output of attention drawn by lot")
 
     def table(self) -> Columns:
         """A row for each component, layer and position: the tokens there, the metric, and the recovered share.
@@ -194,7 +200,7 @@ class PatchedComponents(PatchedPairs):
         """The attention layer with the largest effect: states after layers carry everything."""
         cell, shares = self.strongest_cell(), [self.effects[kind].moved(self.into).flatten() for kind in KINDS]
         token = self.position_names(cell.component)[cell.position]
-        part = Phrase(marked("{component} at {token} (of attention)"), component=cell.title, token=token)
+        part = Phrase(marked("{component} at {token}"), component=cell.title, token=token)
         return part, self.share(cell), torch.cat(shares)
 
 
@@ -289,6 +295,7 @@ class PatchedPositions(PatchedPairs):
     sender: Head
     receiver: Receiver
     effects: Effects
+    drawn = marked("a position drawn by lot")
 
     def table(self) -> Columns:
         """A row for each position."""
@@ -309,7 +316,9 @@ class PatchedPositions(PatchedPairs):
         """The position with the largest effect."""
         shares = self.effects.moved(self.into)[0]
         position = largest(shares)
-        return self.position_names(self.sender.kind)[position], float(shares[position]), shares
+        token = self.position_names(self.sender.kind)[position]
+        part = Phrase(marked("{component} at {token}"), component=self.sender.title, token=token)
+        return part, float(shares[position]), shares
 
 
 def position_tokens(pairs: Sequence[PairRuns], component: Component) -> tuple[list[str], list[str]]:

@@ -1,7 +1,8 @@
 """Remedies: settings with which sentences that have a sign of a bad translation get one without.
 
-The model's own translations on which a sign fires are searched again, each with all of
+Sentences on whose translation a sign fires are translated again, each with all of
 
+    model's own     search, where the translation is given
     length penalty  each of `PENALTIES`
     minimum length  `LEAST_SHARE` of the tokens of the source, where the translation has fewer
     lower case      of a source in capitals, after its first letter
@@ -35,7 +36,8 @@ PENALTIES = (1.0, 1.5, 0.0)
 LEAST_SHARE = 0.8
 MOST_WORDS = 3
 SAMPLED = 50
-SINGLE = ANOTHER_WORD, LOWER_CASE = marked("Another word"), marked("Source in lower case")  # not for a whole file
+OWN, ANOTHER_WORD, LOWER_CASE = marked("The model's own search"), marked("Another word"), marked("Source in lower case")
+SINGLE = OWN, ANOTHER_WORD, LOWER_CASE  # not tried on sentences without a sign
 
 
 @dataclass(frozen=True)
@@ -114,8 +116,8 @@ class Remedies(PicturedResult):
 
 
 def flagged(lines: Sequence[SignedLine], thresholds: SignThresholds) -> list[SignedLine]:
-    """The model's own translations on which a sign fires, in order."""
-    return [each for each in lines if not each.line.is_given and each.firing(thresholds)]
+    """Sentences on whose translation a sign fires, in order."""
+    return [each for each in lines if each.firing(thresholds)]
 
 
 def plan(
@@ -125,7 +127,7 @@ def plan(
     broken = flagged(lines, thresholds)
     clean = [each for each in lines if not each.line.is_given and not each.firing(thresholds)]
     tried = [*broken, *clean[:: math.ceil(len(clean) / SAMPLED) or 1]] if broken else []
-    planned: list[tuple[SignedLine, Setting]] = []
+    planned = [(line, Setting(OWN, OWN, length_penalty)) for line in broken if line.line.is_given]
     for value in PENALTIES:
         name = Phrase(marked("Length penalty {value}"), value=Number(value, ".1f"))
         planned += [(line, Setting(name, name, value)) for line in tried]

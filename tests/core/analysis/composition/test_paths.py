@@ -59,8 +59,11 @@ def test_the_pictures_name_edges_for_readers(command: Command):
     best, (grid,) = found.edges.ranked()[0], found.pictures()
     assert grid.rows[0][0] == best.edge.title
     assert [len(cells) for _, cells in grid.rows] == [2] * 10 + [1] * 10
-    says = f"Largest effect: {best.edge.title}, {found.edges.effects[best.edge]:+.2f} nats; a path drawn by lot: "
+    metric, effect = found.run.metric, found.edges.effects[best.edge]
+    says = f"Without {best.edge.title}, the difference of both logits is {metric - effect:+.2f} nats instead of "
     assert found.answer().startswith(says)
+    heads = next(each.edge for each in found.edges.ranked() if each.edge.sender.as_head and each.edge.receiver.as_head)
+    assert f"The strongest path between two heads is {heads.title}: " in found.answer()
     flow = edge_flow(found.run, Edge(Node("source"), Node("cross", 1, 0), "value"))
     tokens = found.run.runs.source_tokens[0]
     for drawn in (values_grid(flow, tokens), positions_grid([0.5] * len(tokens), tokens)):

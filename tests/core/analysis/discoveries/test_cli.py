@@ -39,13 +39,14 @@ def test_the_page_has_every_fact_as_text(
     def found(_: object, sentences: list[str]) -> Iterator[Discoveries]:
         assert sentences == [TEXT]
         yield Discoveries((), 1, 2)
-        yield Discoveries((fact,), 2, 2)
+        yield Discoveries((fact,), 2, 2, by_lot=(1, 2))
 
     monkeypatch.setattr(cli, "discover", found)
     output, sentences = tmp_path / "out.html", tmp_path / "sentences.txt"
     sentences.write_text(f"{TEXT}\tDas Meer.\n\n", "utf-8")
     assert run("--checkpoint", str(tiny_checkpoint), "--input", str(sentences), str(output)) == 0
-    assert "first, Cross L2 H3 attends to the next token." in capsys.readouterr().out
+    said = "most without Cross L2 H3, 3 of 8; without a head drawn by lot, 1.5, the median of 2."
+    assert said in capsys.readouterr().out
     page = output.read_text("utf-8")
     assert not {"<b>", "<i>"} & set(re.findall(r"<\w+>", page))
     data: dict[str, Any] = json.loads(re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)[0])

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Iterator
 from dataclasses import replace
+from statistics import median
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from core.analysis.alignment.first_head import cards_of
 from core.analysis.corpus.behaviours import BEHAVIOURS
 from core.analysis.discoveries import search
 from core.analysis.discoveries.facts import Discoveries
-from core.analysis.discoveries.search import SOUGHT, TWINS, Ruler, chance_limits, discover
+from core.analysis.discoveries.search import LOT, SOUGHT, TWINS, Ruler, chance_limits, discover
 from core.analysis.heads.ablation import gate_effect
 from core.analysis.heads.gated_translation import translate_gated
 from core.analysis.heads.head import attention_layers, head_matrices
@@ -71,6 +72,9 @@ def test_planted_heads_are_found_with_what_changes_without_them(states: list[Dis
     assert (fact.before, fact.after) == (before, after)
     assert before != after
     effects = [gate_effect(made, text, ids, {FIRST: 0.0}) for text, (ids, _) in zip(SAMPLE, pairs, strict=True)]
+    *_, last = states
+    assert last.answer().startswith("2 heads do more of something than random weights, and change translations: most ")
+    assert last.answer().endswith(f"without a head drawn by lot, {median(last.by_lot):g}, the median of {LOT}.")
     assert fact.change == pytest.approx(sum(each.change for each in effects) / len(SAMPLE), abs=1e-3)
 
 

@@ -68,8 +68,8 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> Remedies:
         (LONG, 5): "a bad long long one",
         ("No way", 0.6): "nice",
     }
-    first: Any = Known(before, after)
-    second: Any = Known(dict.fromkeys(before, "good"), {("b", 0.6): "bad"})
+    first: Any = Known({**before, "given": "mine"}, after)
+    second: Any = Known(dict.fromkeys([*before, "given"], "good"), {("b", 0.6): "bad"})
     lines = [with_signs(ScoredLine(number, text, scored(before[text]))) for number, text in enumerate(before, start=1)]
     lines.append(with_signs(ScoredLine(8, "given", scored("bad"), is_given=True)))
     planned = plan(lines, LIMITS, ["other"], 0.6)
@@ -81,10 +81,13 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> Remedies:
 def test_what_a_setting_mends_and_harms_is_counted_and_what_changes_nothing_is_not(tried: Remedies) -> None:
     rows = [*zip(*tried.table().values(), strict=True)]
     assert rows == [
-        ("other", 3, 0, 3),
-        ("Another word", 1, None, None),
+        ("other", 4, 0, 3),
+        ("Another word", 2, None, None),
+        ("Length penalty 1.0", 2, 1, 3),
+        ("The model's own search", 1, None, None),
+        ("Length penalty 1.5", 1, 0, 3),
+        ("Length penalty 0.0", 1, 0, 3),
         ("Source in lower case", 1, None, None),
-        ("Length penalty 1.0", 1, 1, 3),
         ("Minimum length 80% of the source", 0, 1, 1),
     ]
     assert {number: each.setting.label for number, each in tried.first.items()} == {
@@ -92,9 +95,10 @@ def test_what_a_setting_mends_and_harms_is_counted_and_what_changes_nothing_is_n
         2: "Another word than \u201cbad\u201d",
         3: "other",
         7: "Source in lower case",
+        8: "The model's own search",
     }
-    assert tried.of_lines(tried.flagged)["mended"] == ["good one", "a good two", "good", "nice"]
-    said = "other mends 3 of 4 sentences with a sign and harms 0 of 3 without one; mended by no setting: 0."
+    assert tried.of_lines(tried.flagged)["mended"] == ["good one", "a good two", "good", "nice", "mine"]
+    said = "other mends 4 of 5 sentences with a sign and harms 0 of 3 without one; mended by no setting: 0."
     assert tried.answer() == said
 
 

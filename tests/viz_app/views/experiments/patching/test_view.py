@@ -30,7 +30,7 @@ def test_the_map_is_measured_and_checked(start: Start) -> None:
     assert "Logit of" in said(app)
     assert "Shares need not sum to 1" in said(app)
     assert "and each of its heads alone" in said(app)
-    assert "Largest effect: " in said(app)
+    assert " of the difference; an output of attention drawn by lot, " in said(app)
 
 
 def test_the_address_holds_the_question_and_the_selection(start: Start) -> None:

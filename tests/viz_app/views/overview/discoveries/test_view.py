@@ -24,7 +24,7 @@ def test_it_fills_and_a_fact_leads_to_its_head(start: Start, monkeypatch: pytest
                 Fact(head, "first", *shares, 4, (SENTENCE, ids), maps[head.kind][0], 2, 1.0, SENTENCE, "a", "b")
                 for head in (Head("cross", 0, 2), Head("encoder_self", 0, 1))[:done]
             ]
-            yield Discoveries(facts, done, 2)
+            yield Discoveries(facts, done, 2, by_lot=(1,))
 
     monkeypatch.setattr(search, "discover", found)
     monkeypatch.setattr(search, "num_steps", lambda _: 2)
