@@ -1,7 +1,7 @@
 """Six exercises about an explained sentence; the model's own numbers, and no key, decide which answers are right."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import torch
@@ -24,6 +24,7 @@ MARGIN = 0.1  # a head with so much less weight on the token before than the bes
 SAME = 1e-3  # states that change by less of their length are the same, but for rounding
 MUCH = 1.0  # nats by which one translation is much more probable than another
 BEAM_SIZE = 4  # of the paper (6.1)
+EVERY_TOKEN = {"view": "map", "words": "false", "hide_special": "false"}  # settings of Heads: a row for each token
 PARTS = {  # of all layers
     "encoder_self": Phrase("self-attention of the encoder"),
     "decoder_self": Phrase("masked self-attention of the decoder"),
@@ -81,6 +82,7 @@ class Exercise:
     measure: Callable[[Opened], Measured]
     view: str  # address of the app's view that shows it
     hint: str  # what to look for there
+    settings: Mapping[str, str] = field(default_factory=dict[str, str])  # of that view, as in its address
     kind: Kind | Literal[""] = ""  # of attention that it needs; "" if it runs the model
     refused: Callable[[Opened], Phrase | None] = lambda _: None  # why it cannot be asked of this sentence, if so
 
@@ -111,7 +113,8 @@ def _measure_previous(opened: Opened) -> Measured:
     def means(answer: str) -> Phrase:
         card = cards[answer]
         words = marked(
-            "{head} has {share} there. In {most} of its rows it looks most at distance {offset} (0: itself)."
+            "{head} has {share} of its weight on the token before. In {most} of its rows it looks most at distance "
+            "{offset} (0: itself)."
         )
         offset = Number(card.offset, "+d" if card.offset else "d")
         values = {"share": _share(card.previous), "most": _share(card.offset_share), "offset": offset}
@@ -213,12 +216,11 @@ def _measure_negation(opened: Opened) -> Measured:
     pairs = zip(_words(opened)[0], (row / row.sum()).tolist(), strict=True)
     shares = dict(sorted(pairs, key=lambda pair: pair[1]))  # of a word that is repeated, the largest
     linked = max(shares, key=shares.__getitem__)
-    words = marked(
+    means = marked(
         "\u201c{word}\u201d has {share} of the weight of the heads of the upper layers, less what they give it in all "
         "rows."
     )
-    means = marked("\u201c{word}\u201d has {share} of it.")
-    says = Phrase(words, word=linked, share=_share(shares[linked]))
+    says = Phrase(means, word=linked, share=_share(shares[linked]))
     if opened.translator:
         found, target = opened.explanation, text_word_groups(opened.explanation.predicted_tokens)
         key = text_word_groups(found.source_tokens)[int(row.argmax())]
@@ -254,7 +256,9 @@ def _measure_part(opened: Opened) -> Measured:
     falls = {kind: -gate_effect(opened.model, source, opened.target, gates).change for kind, gates in off.items()}
     worst = max(falls, key=falls.__getitem__)
     words = marked("Without {part} the log-probability of the translation falls most, by {nats} nats.")
-    means = marked("Without {part} it falls by {nats}: the rest makes up for more of it.")
+    means = marked(
+        "Without {part} the log-probability of the translation falls by {nats} nats: without another it falls more."
+    )
 
     def phrase(words: str, kind: str) -> Phrase:
         return Phrase(words, part=PARTS[kind], nats=Number(falls[kind], ".1f"))
@@ -270,6 +274,7 @@ EXERCISES = {
         _measure_previous,
         "heads",
         marked("In All heads, choose Encoder: such a head has a line just below the diagonal."),
+        {"kind": "encoder_self", **EVERY_TOKEN},
         "encoder_self",
     ),
     "mask": Exercise(
@@ -279,6 +284,7 @@ EXERCISES = {
         _measure_mask,
         "heads",
         marked("In All heads, choose Decoder and count the cells of this row that are not hatched."),
+        {"kind": "decoder_self", **EVERY_TOKEN},
         "decoder_self",
     ),
     "positions": Exercise(
@@ -288,6 +294,7 @@ EXERCISES = {
         _measure_positions,
         "positions",
         marked("In Positions, First layer, compare Content to content for the words in both orders."),
+        {"positions_view": "first_layer"},
     ),
     "negation": Exercise(
         marked("Where nicht comes from"),
@@ -296,7 +303,7 @@ EXERCISES = {
         _measure_negation,
         "alignment",
         marked("In Alignment, follow the thickest ribbon of the word, by several heads of the upper layers."),
-        "cross",
+        kind="cross",
         refused=_no_negation,
     ),
     "beam": Exercise(

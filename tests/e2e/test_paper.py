@@ -76,3 +76,9 @@ def test_table_1_is_drawn_moved_and_measured(page: Page, app: str) -> None:
     page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop").click()
     expect(page.get_by_text(re.compile(r"^\d+ of \d+ layers$"))).to_be_visible()
     expect(page.get_by_role("button", name="Continue")).to_be_visible()
+
+
+def test_a_sentence_that_a_part_of_a_page_offers_is_translated(page: Page, app: str) -> None:
+    open_page(page, f"{app}/exercises?text=Where%3F&beam_size=1&exercise=negation")
+    page.get_by_role("button", name="I don't know where he lives.").click()
+    expect(page).to_have_url(re.compile("text=I\\+don%27t\\+know"))

@@ -317,10 +317,15 @@ def page_address(page: str, settings: Mapping[str, str], *, templates: bool = Fa
     return f"{path}?{'&'.join(filter(None, [query, *named]))}".rstrip("?")
 
 
+def part_runs_alone() -> bool:
+    """Whether this run draws a part of the page, and not what stands above it."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context is not None and bool(context.fragment_ids_this_run)
+
+
 def end_part() -> None:
     """Write the view to the address if a part of the page runs alone."""
-    context = get_script_run_ctx(suppress_warning=True)
-    if context is not None and context.fragment_ids_this_run:
+    if part_runs_alone():
         end()
 
 
@@ -342,8 +347,8 @@ def part(function: Callable[P, None], *, key: str = "", run_every: float | None 
 
 @contextmanager
 def _within(name: str) -> Generator[None]:
-    visit, context = _visit(), get_script_run_ctx(suppress_warning=True)
-    if context is not None and context.fragment_ids_this_run:
+    visit = _visit()
+    if part_runs_alone():
         for key in visit.parts.get(name, ()):
             visit.drawn.pop(key, None)
     visit.parts[name] = set()

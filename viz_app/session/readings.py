@@ -12,7 +12,7 @@ import streamlit as st
 
 from viz_app.language import RefusedError
 from viz_app.session import address, model_passes
-from viz_app.session.fields import part
+from viz_app.session.fields import part, part_runs_alone
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.state import Widget, session_object
 
@@ -323,11 +323,17 @@ def reading() -> Reading | None:
 
 
 def reading_part(function: Callable[[Reading], None]) -> Callable[[], None]:
-    """Make a function a `part` of a page that is about the current reading, and that is drawn if there is one."""
+    """Make a function a `part` of a page that is about the current reading, and that is drawn if there is one.
+
+    A click in it that sets another sentence draws the whole page.
+    """
 
     @functools.wraps(function)
     def drawn() -> None:
-        if (about := reading()) is not None:
+        about = reading()
+        if about is not None and about.search.text != TEXT.value and part_runs_alone():
+            st.rerun()
+        if about is not None:
             function(about)
 
     return part(drawn)

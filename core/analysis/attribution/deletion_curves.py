@@ -122,7 +122,7 @@ def curves_picture(curves: DeletionCurves) -> Curves:
     places = [0.0, *SHARES]
     return Curves(
         title=Phrase(marked("Probability without the tokens that a method ranks highest")),
-        axis=Phrase(marked("probability of A")),
+        axis=Phrase(marked("p(A), with a B p(A) / (p(A) + p(B))")),
         below=Phrase(marked("share of the tokens deleted")),
         names=[(share, Number(share, ".0%")) for share in places],
         limits=(0.0, 1.0),

@@ -120,7 +120,7 @@ function newControls(data, drawing, show) {
   const showChosen = () => {
     const { step } = drawing.chosen();
     const words = { fed: data.fed[step].name, predicted: data.predicted[step].name };
-    const text = tr("after {fed} comes {predicted}", words);
+    const text = step ? tr("after {fed} comes {predicted}", words) : tr("first comes {predicted}", words);
     slider.value = String(step + 1);
     slider.setAttribute("aria-valuetext", text);
     about.replaceChildren(isolated(text));

@@ -2,20 +2,27 @@
 
 import streamlit as st
 
-from core.analysis.exercises import EXERCISES, Opened
-from viz_app.controls.widgets import setting_segments
+from core.analysis.exercises import EXERCISES, Exercise, Opened
+from viz_app.controls.widgets import setting_segments, text_button
 from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr, translated
-from viz_app.page_list import script_of
 from viz_app.session import address, readings
+from viz_app.session.fields import FIELDS
 from viz_app.session.readings import Reading, reading_part
-from viz_app.session.state import kept
+from viz_app.session.state import kept, lead_to
 
 EXAMPLE = "I don't know where he lives."
 HOW_TO_READ = marked("""
 Each answer is checked against the numbers of the open model for the sentence above: there is no key. With another
 model or sentence another answer may be right. The mark of a solved exercise is in the address: a link keeps it.
 """)
+
+
+def show(exercise: Exercise) -> None:
+    """Go to the view that shows it, with its settings; call it in a callback."""
+    for name, text in exercise.settings.items():
+        FIELDS[name].set(FIELDS[name].codec.decode([text]))
+    lead_to(exercise.view)
 
 
 @reading_part
@@ -57,9 +64,11 @@ def page(reading: Reading) -> None:
         if is_right:
             st.success(f"**{tr('Right.')}** {plain(says)}")
         else:
-            st.info(f"**{tr('Not here.')}** {plain(says)} {plain(means)}")
+            st.info(f"**{tr('Not here.')}** {plain(means)}")
+            with st.expander(tr("Solution")):
+                st.markdown(plain(says))
     st.caption(tr(exercise.hint))
-    st.page_link(script_of(exercise.view), label=tr("Show me"), icon=":material/arrow_forward:", width="content")
+    text_button(tr("Show me"), show, exercise, icon=":material/arrow_forward:", key="exercise_view")
     if len(solved) == len(EXERCISES):
         st.caption(tr("All six are solved. Try another sentence or another model: the answers may change."))
 

@@ -109,9 +109,12 @@ def test_an_exercise_is_solved_by_what_its_view_shows(
         asked = Opened(current.explain(), current.model.translator, current.hypothesis.token_ids)
         found = exercise.measure(asked)
         told = "\n".join([said(app), *(each.value for each in app.success)]).replace("\\", "").replace("\u2212", "-")
-        verdict = f"**Right.** {found.says}" if answer == right else f"**Not here.** {found.says} {found.means(answer)}"
+        verdict = f"**Right.** {found.says}" if answer == right else f"**Not here.** {found.means(answer)}"
         assert verdict in told
+        assert (answer == right) == (not any(each.label == "Solution" for each in app.expander))
     assert app.query_params["exercises_solved"] in (name, [name])
+    healthy(app.button(key="exercise_view").click().run())
+    assert all(app.query_params[name] in (text, [text]) for name, text in exercise.settings.items())
 
 
 def test_progress_is_in_the_address(start: Start) -> None:
