@@ -79,11 +79,19 @@ def test_from_a_wrong_word_to_the_head_that_wrote_it_in_three(page: Page, app: s
     assert clicks.count == 3
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def shipped_app() -> Iterator[str]:
     """The address of the app on the shipped model: an untrained one loses no words."""
     with running_app() as address:
         yield address
+
+
+def test_a_deep_link_is_answered_by_its_page_before_any_visitor_has_run_the_app(page: Page, shipped_app: str) -> None:
+    """Streamlit has no list of the pages yet, except of a folder `pages` beside the app, which there must not be."""
+    open_page(page, f"{shipped_app}/contributions?text=Where%3F&beam_size=1")
+    expect(page.get_by_text("terms sum to the logit").first).to_be_visible()
+    expect(page).to_have_url(re.compile(rf"^{re.escape(shipped_app)}/contributions\?"))
+    expect(page.get_by_text("Page not found")).to_have_count(0)
 
 
 class LostWords(NamedTuple):

@@ -104,7 +104,9 @@ def test_a_click_sends_the_word_and_keeps_its_lines(page: Page, attention: Atten
     assert sorted(found) == sorted([of_dog, of_evil])  # each line its own weight, and whose it is
 
 
-def test_what_attends_stands_behind_what_is_attended_to(page: Page, attention: AttentionMap) -> None:
+def test_what_attends_stands_behind_what_is_attended_to_and_tokens_are_never_html(
+    page: Page, attention: AttentionMap
+) -> None:
     """Source left, target right: the order of the columns, the ends of the lines, and the arrow keys."""
     mount(page, attention_lines, lines_payload(attention, [0], LIGHT))
     order = page.locator("[data-axis]").evaluate_all("words => [...new Set(words.map((word) => word.dataset.axis))]")
@@ -114,6 +116,9 @@ def test_what_attends_stands_behind_what_is_attended_to(page: Page, attention: A
         for start, end in re.findall(r"M0 ([\d.]+)C40 [\d.]+ 60 [\d.]+ 100 ([\d.]+)", path.get_attribute("d") or ""):
             drawn.append((int(float(end) // 24), int(float(start) // 24)))
     assert sorted(drawn) == [tuple(pair) for pair in attention.weights[0].nonzero().tolist()]
+    expect(page.locator("[data-axis=key]").nth(1)).to_have_text(EVIL)
+    assert page.locator("img, script").count() == 0
+    assert page.title() == ""
 
 
 @pytest.mark.parametrize("module", [attention_lines, attention_map], ids=["lines", "map"])
@@ -269,13 +274,6 @@ def test_what_was_sent_first_is_not_drawn_over_what_was_sent_last(page: Page, at
     expect(page.locator(".head")).to_have_text(["L5 H1"])
     mount(page, attention_lines, lines_payload(attention, [0, 1], LIGHT), since=3)
     expect(page.locator(".head")).to_have_text(["L5 H1", "L5 H2"])
-
-
-def test_tokens_are_never_html(page: Page, attention: AttentionMap) -> None:
-    mount(page, attention_lines, lines_payload(attention, [0], LIGHT))
-    expect(page.locator("[data-axis=key]").nth(1)).to_have_text(EVIL)
-    assert page.locator("img, script").count() == 0
-    assert page.title() == ""
 
 
 def test_the_sentence_bar_shows_probabilities_and_sends_words(page: Page) -> None:

@@ -77,7 +77,7 @@ def test_a_tree_worked_out_by_hand_whose_nodes_live_as_long_as_what_continues_th
     assert [node.alive_until for node in tree.steps[1]] == [3, 3, 3, 1]
 
 
-def test_the_best_hypothesis_through_a_node() -> None:
+def test_the_best_hypothesis_through_a_node_and_the_path_from_the_first_token_to_it() -> None:
     tree = build_tree(*searched(), Letters())  # type: ignore[arg-type]
     (a, b, end), (b_end, first, second, a_end) = tree.steps[0], tree.steps[1]
     assert tree.best_through(a) in tree.steps[2][:2]  # `aa </s>` and `ab </s>` are as probable
@@ -86,20 +86,16 @@ def test_the_best_hypothesis_through_a_node() -> None:
     assert tree.best_through(end) is tree.best_through(a_end) is None  # pruned
     assert all(tree.node(node.token_ids) is node for nodes in tree.steps for node in nodes)
     assert tree.node(()) is tree.node((A, A, A, A)) is tree.node((EOS, A)) is None
+    found = tree.hypothesis(tree.steps[1][0])
+    assert (found.text, found.tokens, found.token_ids, found.finished) == ("b", ("b", "</s>"), (B, EOS), True)
+    assert found.token_log_probs == pytest.approx((math.log(0.4), math.log(0.8)))
+    assert not tree.hypothesis(tree.steps[0][0]).finished
 
 
 def test_at_the_limit_the_best_live_hypothesis_counts_as_complete() -> None:
     tree = build_tree(*searched(limit=1), Letters())  # type: ignore[arg-type]
     assert (tree.stop, [node.text for node in tree.steps[0]]) == ("limit", ["a", "b", ""])
     assert [tree.best_through(node) for node in tree.steps[0]] == [*tree.steps[0][:2], None]
-
-
-def test_a_path_leads_from_the_first_token_to_the_node() -> None:
-    tree = build_tree(*searched(), Letters())  # type: ignore[arg-type]
-    found = tree.hypothesis(tree.steps[1][0])
-    assert (found.text, found.tokens, found.token_ids, found.finished) == ("b", ("b", "</s>"), (B, EOS), True)
-    assert found.token_log_probs == pytest.approx((math.log(0.4), math.log(0.8)))
-    assert not tree.hypothesis(tree.steps[0][0]).finished
 
 
 def test_half_a_search_is_refused() -> None:

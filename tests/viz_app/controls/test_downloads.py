@@ -63,20 +63,17 @@ def slides(app: AppTest) -> list[str]:
     return [name for name, data in picture_files(app).items() if data["shown"]]
 
 
-def test_a_slide_has_an_address(start: Start) -> None:
+def test_a_slide_has_an_address_and_a_name_of_no_picture_gets_the_page_and_a_message(start: Start) -> None:
     assert slides(opened(start(**VIEW), "heads")) == []
     app = opened(start(**VIEW, slide=HEAD), "heads")  # somebody follows a link
     assert slides(app) == [HEAD]
     assert app.query_params["slide"] == HEAD
-
-
-def test_a_name_of_no_picture_gets_the_page_and_a_message(start: Start) -> None:
+    assert not app.error
     app = opened(start(**VIEW, slide="none-*such*"), "heads")
     assert slides(app) == []
     assert "no such picture" in app.error[0].value
     assert r"none\-\*such\*" in app.error[0].value
     assert HEAD in picture_files(app)
-    assert not opened(start(**VIEW, slide=HEAD), "heads").error
 
 
 @pytest.mark.usefixtures("short_turns")

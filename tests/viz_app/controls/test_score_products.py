@@ -93,17 +93,12 @@ def test_cells_are_written_and_parsed() -> None:
     assert parsed_cell("map_0.nothing.1.1.1.1") is None
 
 
-def test_a_hidden_key_is_said_to_be_hidden(app: AppTest) -> None:
+def test_a_hidden_key_is_said_to_be_hidden_and_only_attention_of_one_head_has_products(app: AppTest) -> None:
     healthy(app.run())
     about, cell = reading(app), Cell(Head("decoder_self", 0, 0), 0, 1)
     found = reading_pass(about).products(cell)
     assert math.isnan(found.gap)
     assert "hidden from" in cell_text(about.explain().maps["decoder_self"][0], cell, found)
-
-
-def test_only_attention_of_one_head_has_products(app: AppTest) -> None:
-    healthy(app.run())
-    model = reading(app).model
-    assert no_products(model, "attention", True) == ""
-    assert "combination of heads has no single product" in no_products(model, "attention", False)
-    assert "ALTI" in no_products(model, "contributions", True)
+    assert no_products(about.model, "attention", True) == ""
+    assert "combination of heads has no single product" in no_products(about.model, "attention", False)
+    assert "ALTI" in no_products(about.model, "contributions", True)

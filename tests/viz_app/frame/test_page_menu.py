@@ -18,17 +18,13 @@ def row(app: AppTest) -> dict[str, str]:
     return {each.label: each.page for each in links if each.label in [view.title for view in VIEWS]}
 
 
-def test_the_menu_leads_to_the_view_of_a_page_that_was_seen_last(start: Start) -> None:
+def test_the_menu_leads_to_the_view_that_was_seen_last_and_a_page_has_its_views_in_a_row(start: Start) -> None:
     app = opened(start(text="Where?", beam_size="1"), "positions")
     assert menu(app)["Paper"] == "positions"
     assert menu(app)["Heads"] == "heads"
     opened(app, "alignment")
     assert menu(app)["Paper"] == "positions"
     assert menu(app)["Heads"] == "alignment"
-
-
-def test_a_page_has_its_views_in_a_row_and_none_if_there_is_only_one(start: Start) -> None:
-    app = opened(start(text="Where?", beam_size="1"), "alignment")
     assert row(app) == {"All heads": "heads", "Alignment": "alignment"}
     assert row(opened(app, "step_through")) == {"One token": "step_through", "One step of training": "training_step"}
     assert row(opened(app, "corpus")) == {}

@@ -56,26 +56,21 @@ def test_with_one_word_selected_the_line_says_how_to_ask_about_two(app: AppTest)
     assert hints() == 0
 
 
-def test_the_link_the_other_way_is_a_click_away(app: AppTest) -> None:
-    groups = text_word_groups(reading(app).explain().source_tokens)
-    select(opened(app, "heads"), ("source", groups[3]), ("source", groups[1]))
-    healthy(app.button(key="turn_pair").click().run())
-    assert readings_of(app) == (("source", groups[1]), ("source", groups[3]))
-    text = next(each.value for each in app.markdown if "has the most weight" in each.value)
-    (name,) = app.multiselect(key="heads_encoder_self").value
-    assert text.startswith(f"**is \u2192 old**: **{name}** has the most weight, ")
-
-
-def test_two_words_are_asked_about_and_the_question_opens_their_first_head(app: AppTest) -> None:
+def test_the_question_about_two_words_opens_their_first_head_and_the_link_the_other_way_is_a_click_away(
+    app: AppTest,
+) -> None:
     groups = text_word_groups(reading(app).explain().source_tokens)
     select(app, ("source", groups[3]), ("source", groups[1]))
     assert labels(app)[0] == "Which head links \u201cold\u201d and \u201cis\u201d?"
     healthy(app.button(key="ask_head").click().run())
     assert app.segmented_control(key="kind").value == "encoder_self"
     assert app.selectbox(key="sort").value == "pair"
-    text = next(each.value for each in app.markdown if "has the most weight" in each.value)
-    (name,) = app.multiselect(key="heads_encoder_self").value
-    assert text.startswith(f"**old \u2192 is**: **{name}** has the most weight, ")
+    for words in ("old \u2192 is", "is \u2192 old"):
+        text = next(each.value for each in app.markdown if "has the most weight" in each.value)
+        (name,) = app.multiselect(key="heads_encoder_self").value
+        assert text.startswith(f"**{words}**: **{name}** has the most weight, ")
+        healthy(opened(app, "heads").button(key="turn_pair").click().run())
+    assert readings_of(app) == (("source", groups[3]), ("source", groups[1]))  # turned twice
 
 
 @pytest.mark.parametrize("page", ["heads", "corpus"])

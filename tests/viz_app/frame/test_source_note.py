@@ -33,7 +33,7 @@ def test_the_note_stands_for_unknown_characters_and_for_other_languages(
     assert "Is this in the language" in text
 
 
-def test_lower_case_is_offered_for_capitals(app: AppTest) -> None:
+def test_lower_case_is_offered_for_capitals_and_a_sentence_of_known_characters_for_others(app: AppTest) -> None:
     app.run()
     (text,) = notes(app, "A DOG RUNS HERE.")
     assert text.startswith("This is in capitals")
@@ -41,17 +41,6 @@ def test_lower_case_is_offered_for_capitals(app: AppTest) -> None:
     healthy(button.click().run())
     assert app.text_input(key="text").value == "A dog runs here."
     assert not app.warning
-
-
-def test_a_shipped_model_knows_its_language_by_its_index() -> None:
-    path = Path(__file__).parents[3] / "checkpoints/en-de.safetensors"
-    model = SimpleNamespace(path=str(path), digest=file_digest(path), translator=load_checkpoint(path))
-    language = source_doubts.source_language.__wrapped__(model)
-    assert [language.is_other(text) for text in ("Wo ist der Bahnhof?", "Where is the station?")] == [True, False]
-
-
-def test_a_sentence_of_known_characters_is_offered(app: AppTest) -> None:
-    app.run()
     (text,) = notes(app, "A dog ru\u00adns in the \ufb01eld.")
     assert "lacks the characters U\\+00AD soft hyphen, \ufb01 \\(U\\+FB01\\)" in text
     (button,) = [button for button in app.button if button.label.startswith("Translate instead")]
@@ -64,6 +53,13 @@ def test_a_sentence_of_known_characters_is_offered(app: AppTest) -> None:
     (text,) = notes(app, "\u6771\u4eac\u306b\u884c\u304f\u3002")  # of which the plain form has the full stop only
     assert "does not know most of these characters" in text
     assert not any("instead" in button.label for button in app.button)
+
+
+def test_a_shipped_model_knows_its_language_by_its_index() -> None:
+    path = Path(__file__).parents[3] / "checkpoints/en-de.safetensors"
+    model = SimpleNamespace(path=str(path), digest=file_digest(path), translator=load_checkpoint(path))
+    language = source_doubts.source_language.__wrapped__(model)
+    assert [language.is_other(text) for text in ("Wo ist der Bahnhof?", "Where is the station?")] == [True, False]
 
 
 def test_the_code_of_a_right_to_left_letter_stands_after_it() -> None:

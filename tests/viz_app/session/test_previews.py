@@ -131,13 +131,10 @@ def test_a_drawing_with_cuts_is_left_out(heads: AppTest) -> None:
     assert preview(heads, OTHER).keys() == {KEY, "grid_heads_cross"}
 
 
-def test_no_preview_of_nothing_of_the_same_and_of_much(app: AppTest) -> None:
+def test_no_preview_of_nothing_of_the_same_of_much_and_for_a_stranger(app: AppTest) -> None:
     for text in ("", "  ", "Where?", "a " * 201):
         with pytest.raises(NoPreviewError):
             preview(app, text)
-
-
-def test_no_preview_for_a_stranger(app: AppTest) -> None:
     with pytest.raises(NoPreviewError):
         previews.preview("", OTHER)
     with pytest.raises(NoPreviewError):

@@ -19,7 +19,9 @@ def parsed(tree_checkpoint: Path) -> tuple[Parse, Explanation]:
     return parse, parser.translator.explain(parse.text, parse.token_ids)
 
 
-def test_words_get_what_their_pieces_got(parsed: tuple[Parse, Explanation]) -> None:
+def test_words_get_what_their_pieces_got_and_brackets_look_at_what_was_written_before(
+    parsed: tuple[Parse, Explanation],
+) -> None:
     parse, explanation = parsed
     found = symbol_attention(explanation, parse.words, 2, "cross")
     assert found.keys == ("The", "strange", "dogs", "run", ".", "</s>")
@@ -30,9 +32,6 @@ def test_words_get_what_their_pieces_got(parsed: tuple[Parse, Explanation]) -> N
     assert found.weights[1, 3, 1].item() == pytest.approx(own[starts[1] : starts[2]].sum().item())
     assert found.weights[1, 3, -1].item() == pytest.approx(own[-1].item())
 
-
-def test_brackets_look_at_what_was_written_before(parsed: tuple[Parse, Explanation]) -> None:
-    parse, explanation = parsed
     root = constituents(parse.tree)[0]
     found = symbol_attention(explanation, parse.words, root.closed, "decoder_self")
     assert found.symbol == f"){root.label}"

@@ -92,15 +92,14 @@ def test_an_uploaded_checkpoint_has_no_records(app: AppTest, shipped: Path, mask
     assert any(note in text.value.replace("\\", "") for text in app.caption)
 
 
-def test_a_run_in_progress_is_followed_and_its_half_written_line_left_out(app: AppTest, run: Path) -> None:
+def test_a_run_in_progress_is_followed_without_its_half_written_line_and_a_folder_that_is_no_run_explained(
+    app: AppTest, run: Path, tmp_path: Path
+) -> None:
     healthy(app.text_input(key="run_folder").set_value(str(run)).run())
     assert any("step 50 of 100, in progress" in text.value.replace("\\", "") for text in app.caption)
     assert len(app.dataframe[0].value) == 2
     assert view(app, "Learning rate").slider(key="rate_warmup_my-run").value == 10
     assert view(app, "Samples").table[0].value.to_numpy().tolist() == [["50", "Ein \\*Hund\\*\\."]]
-
-
-def test_a_folder_that_is_no_run_is_explained_and_stays_typed(app: AppTest, tmp_path: Path) -> None:
     healthy(app.text_input(key="run_folder").set_value(str(tmp_path / "none")).run())
     assert "There is no file or folder" in app.error[0].value
     assert app.text_input(key="run_folder").value == str(tmp_path / "none")

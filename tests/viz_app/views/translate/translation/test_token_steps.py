@@ -37,7 +37,9 @@ def explanation() -> Explanation:
     )
 
 
-def test_each_token_has_its_options_and_the_written_one_is_among_them(explanation: Explanation) -> None:
+def test_each_token_has_its_options_and_the_written_one_is_among_them_and_stands_as_in_the_text(
+    explanation: Explanation,
+) -> None:
     tokens = steps_payload(explanation)["tokens"]
     assert [[option["choice"]["token"] for option in token["options"]] for token in tokens] == [
         ["\u2581Ein", "\u2581Der"],
@@ -51,10 +53,6 @@ def test_each_token_has_its_options_and_the_written_one_is_among_them(explanatio
         for token, name in zip(tokens, explanation.predicted_tokens, strict=True)
     )
     assert tokens[2]["options"][2]["probability"] == tokens[2]["probability"] == pytest.approx(math.exp(-3.0), abs=1e-4)
-
-
-def test_tokens_stand_as_in_the_text_and_say_what_a_word_would_go_on_from(explanation: Explanation) -> None:
-    tokens = steps_payload(explanation)["tokens"]
     assert [token["glued"] for token in tokens] == [True, False, True, False, False]
     assert [token["begun"] for token in tokens] == ["", "", "brau", "", ""]
 
