@@ -13,7 +13,8 @@ from core.files.number_range import NumberRange
 from train.data.parallel_text import Pair
 
 SHARES = NumberRange(float, 0, 1)
-# In these, 9 is a digit, ^ a capital letter, ~ a word, * a letter of a script, ¤ another rare character, ☺ an emoji.
+# In these, 9 is a digit, ^ a capital letter, ~ a word, ^~ a made-up name, * a letter of a script, ¤ another rare
+# character, ☺ an emoji.
 _INTEGERS = [digits * "9" for digits in range(1, 13)]
 _CODES = [
     *("99:99", "9:99", "2099-09-09", "99.09.2099", "9.99.9", "9.9.9", "v9.9", "199.99.9.99", "+99 99 9999999", "#999"),
@@ -129,16 +130,14 @@ def written(patterns: Sequence[str], words: Sequence[str], draw: random.Random) 
             last = draw.choice("0123456789")
         return last
 
-    def word() -> str:
-        if words and draw.random() < 0.7:
-            return draw.choice(words)
+    def letters() -> str:
         return "".join(draw.choices("aeioubcdfghjklmnprstvwyz", k=draw.randint(2, 7)))
 
     drawn = {
         "9": digit,
         "^": lambda: chr(draw.randint(ord("A"), ord("Z"))),
-        "^~": lambda: word().capitalize(),
-        "~": word,
+        "^~": lambda: letters().capitalize(),  # no word: May, Will and Brown must not be learned as names
+        "~": lambda: draw.choice(words) if words and draw.random() < 0.7 else letters(),
         "*": lambda: chr(draw.randint(*script)),
         "¤": lambda: draw.choice(_RARE),
         "☺": lambda: chr(draw.randint(*emoji)),
