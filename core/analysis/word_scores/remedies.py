@@ -1,6 +1,7 @@
 """Remedies: settings with which sentences that have a sign of a bad translation get one without.
 
-Sentences on whose translation a sign fires are translated again, each with all of
+Sentences on whose translation a sign fires are translated again, each with all of the following, but those whose
+translation is given with neither a length penalty nor a minimum length
 
     model's own     search, where the translation is given
     length penalty  each of `PENALTIES`
@@ -126,7 +127,9 @@ def plan(
     """Which sentences, searched with a length penalty, to try with which settings, and second models by their names."""
     broken = flagged(lines, thresholds)
     clean = [each for each in lines if not each.line.is_given and not each.firing(thresholds)]
-    tried = [*broken, *clean[:: math.ceil(len(clean) / SAMPLED) or 1]] if broken else []
+    sample = clean[:: math.ceil(len(clean) / SAMPLED) or 1] if broken else []
+    searched = [each for each in broken if not each.line.is_given]
+    tried = [*searched, *sample] if searched else []
     planned = [(line, Setting(OWN, OWN, length_penalty)) for line in broken if line.line.is_given]
     for value in PENALTIES:
         name = Phrase(marked("Length penalty {value}"), value=Number(value, ".1f"))
@@ -147,7 +150,9 @@ def plan(
             label = Phrase(marked("Another word than \u201c{word}\u201d"), word=line.texts([word])[0])
             constraints = Constraints(forbidden=(Forbidden(token_ids[start], start),))
             planned.append((line, Setting(ANOTHER_WORD, label, length_penalty, constraints, token_ids[:start])))
-    planned += [(line, Setting(name, name, length_penalty, second=name)) for name in seconds for line in tried]
+    planned += [
+        (line, Setting(name, name, length_penalty, second=name)) for name in seconds for line in [*broken, *sample]
+    ]
     return planned
 
 

@@ -98,10 +98,10 @@ def test_the_signs_of_sentences(tiny_checkpoint: Path, tmp_path: Path, capsys: p
     assert [row["signs"] for row in rows] == ["repetition numbers", "", ""]
     assert set(rows[0]["words"].split()) == {"2014", "2015"}  # of both sides
     assert "word=target.3&word=target.4" in rows[0]["link"] or "word=target.4&word=target.5" in rows[0]["link"]
-    assert main([*command, "--mend"]) == 0  # no translation is the model's own
+    assert main([*command, "--mend"]) == 0
     said = capsys.readouterr()
     assert {(row["mended_by"], row["mended"]) for row in rows_of(said.out)} == {("", "")}
-    assert "No setting mends one of the 0 sentences with a sign." in said.err
+    assert "No setting mends one of the 1 sentences with a sign." in said.err
     assert main([*command, "--sort-by", "doubtful", "--top", "1", "--left-out", "0"]) == 0
     worst = max(signed, key=lambda line: line.signs["doubtful"].value)
     (row,) = rows_of(capsys.readouterr().out)

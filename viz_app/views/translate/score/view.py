@@ -49,10 +49,10 @@ SIGNS_COMPUTED = marked(
 )
 LISTED_NAMES = {"words": marked("Words"), "sentences": marked("Sentences by signs")}
 ABOUT_REMEDIES = marked("""
-Sentences with a sign are translated again: by the model's own search where the translation was given, with three length
-penalties, with a minimum length where the translation is much shorter than its source, a source in capitals in lower
-case, and with another word in place of each of the first three that a sign is about; the words before it stay. A second
-model judges its own.
+Sentences with a sign are translated again: by the model's own search where the translation was given, elsewhere with
+three length penalties and a minimum length where the translation is much shorter than its source; a source in capitals
+in lower case; and with another word in place of each of the first three that a sign is about; the words before it stay.
+A second model judges its own.
 
 A setting **mends** a sentence if no sign fires then, and **harms** one of up to 50 without a sign if one fires then.
 Those that do neither are left out. A sentence without a sign is not thereby right.
