@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from core.analysis.corpus.head_description import description
+from core.analysis.corpus.head_description import LABELS, description
 from core.analysis.heads.labels import DEFINITIONS, NOTHING, SHORT_NAMES, head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from viz_app.drawing.head_names import LayerHead, name_of
@@ -121,8 +121,10 @@ def numbers(card: ScoreCard) -> str:
 
 
 def sentences(card: ScoreCard) -> str:
-    """Describe the labels, a sentence each; often empty."""
-    return " ".join([tr("It {does}.", does=translated(label.text)) for label in head_labels(card)])
+    """Describe the labels, a sentence each, but for what `head_does` says with its number; often empty."""
+    found = description(card) if card.chances else None
+    labels = [label for label in head_labels(card) if not found or label.base_name != LABELS[found.behaviour]]
+    return " ".join([tr("It {does}.", does=translated(label.text)) for label in labels])
 
 
 def ordered(cards: Sequence[ScoreCard], by: Sort) -> list[LayerHead] | None:

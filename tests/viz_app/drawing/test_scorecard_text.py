@@ -10,7 +10,7 @@ from core.analysis.heads.head import Head
 from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import score_cards
-from viz_app.drawing.scorecard_text import SHORT_NAMES, SORT_TEXTS, SORTS, Sort, notes, ordered
+from viz_app.drawing.scorecard_text import SHORT_NAMES, SORT_TEXTS, SORTS, Sort, head_does, notes, ordered, sentences
 from viz_app.language import extraction
 
 
@@ -60,6 +60,14 @@ def test_every_name_has_a_short_one_that_fits_a_cell() -> None:
 def test_layer_by_layer_is_no_order_and_has_no_captions(cards: list[ScoreCard]) -> None:
     assert ordered(cards, "layer") is None
     assert {note.caption for note in notes(cards, "layer").values()} == {""}
+
+
+def test_a_number_is_said_once(cards: list[ScoreCard]) -> None:
+    card = replace(cards[0], agreement=0.9, alignment_error_rate=float("nan"))
+    assert "links 90% of the words" in sentences(card)
+    card = replace(card, chances=(("links", 0.5),))
+    assert head_does(card) == "links words like the other heads, 90% (random weights 50%)"
+    assert "90%" not in sentences(card)
 
 
 def test_what_has_no_number_comes_last(make_map: Any) -> None:
