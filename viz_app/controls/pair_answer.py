@@ -127,7 +127,8 @@ def control_answer(reading: Reading, head: Head, pair: ControlPair) -> None:
         return
     before = "" if pair.texts[0] == reading.translation.source else f"{quoted(pair.texts[0])} "
     said = [f"{text} {each.translation} / {each.without}" for text, each in zip(pair.texts, found.sides, strict=True)]
-    st.caption(plain(before + translated(found.answer())), help=plain("\n\n".join(said)))
+    text = tr("Control: {found}", found=before + translated(found.answer()))
+    st.caption(plain(text), help=plain("\n\n".join(said)))
 
 
 def turn(reading: Reading, found: PairHeads, kind: Kind | None, weights: MethodChoice) -> None:
