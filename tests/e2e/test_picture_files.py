@@ -31,7 +31,7 @@ PAGES = [  # one for each kind of picture
     "switches?heads_off=L1+H1&",
     "alignment?",
     "positions?",
-    "positions?positions=scores&",
+    "positions?positions_view=first_layer&",
     "step_through?",
     "head_paths?",
     "paper_figures?",

@@ -7,11 +7,12 @@ import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any
 
 import numpy as np
 import torch
 
-from core import Translator
+from core import Explanation, Translator
 from core.drawing.drawing_data import NO_WEIGHT, STEPS, encoded_weights
 from core.drawing.figure1 import figure1_data
 from core.export import ExplanationRecord, as_bytes
@@ -62,9 +63,13 @@ def test_only_its_own_script_and_style_may_run_and_nothing_is_fetched(record: Ex
 
 
 def test_every_weight_is_there(record: ExplanationRecord) -> None:
-    data = json.loads(Elements(page(record)).texts["script"][0])
+    assert_every_weight(json.loads(Elements(page(record)).texts["script"][0]), record.explanation)
+
+
+def assert_every_weight(data: dict[str, Any], explanation: Explanation) -> None:
+    """The data of a page or a widget have all weights of an explanation, and only those."""
     for kind in data["kinds"]:
-        for layer, heads in zip(record.explanation.maps[kind["kind"]], kind["weights"], strict=True):
+        for layer, heads in zip(explanation.maps[kind["kind"]], kind["weights"], strict=True):
             steps = np.stack([np.frombuffer(base64.b64decode(head), "<i2") for head in heads])
             visible = np.broadcast_to(layer.visible.flatten(), steps.shape)
             assert (steps[~visible] == NO_WEIGHT).all()

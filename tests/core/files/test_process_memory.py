@@ -56,7 +56,7 @@ def test_a_pass_that_fits_later_waits_for_its_turn() -> None:
     assert sorted(order[1:]) == ["after it", "large"]
 
 
-def test_it_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_does_not_wait_for_ever_and_who_wants_more_gives_back_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process_memory, "PATIENCE", 0.01)
     memory = ProcessMemory(100)
     message = "which computations of others have not given back for 0 seconds: try again, shorten the sentence, or"
@@ -64,13 +64,7 @@ def test_it_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
         pass
     with memory.reserved(100):
         assert memory.num_waiting == 0
-
-
-def test_who_wants_more_gives_back_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that two passes that grow do not wait for each other."""
-    monkeypatch.setattr(process_memory, "PATIENCE", 0.01)
-    memory = ProcessMemory(100)
-    with memory.reserved(60) as reserve:
+    with memory.reserved(60) as reserve:  # so that two passes that grow do not wait for each other
         reserve(100)
         reserve(10)
         with memory.reserved(90), pytest.raises(NoRoomError), memory.reserved(1):

@@ -1,19 +1,17 @@
 """The selection of a `HeadView` is checked, reaches Python, and survives a change of the explanation."""
 
-import base64
 import html
 import json
 import re
 
-import numpy as np
 import pytest
 import torch
 from traitlets import TraitError
 
 from core import Explanation, Translator
-from core.drawing.drawing_data import NO_WEIGHT, STEPS
 from core.notebook import HeadView
 from core.trace import Head
+from tests.core.export.test_html_page import assert_every_weight
 
 SOURCE = "A dog </script><b>runs</b>."
 
@@ -42,12 +40,7 @@ def test_rows_of_the_decoder_are_named_by_the_predicted_token(explanation: Expla
 
 
 def test_the_browser_gets_every_weight(explanation: Explanation) -> None:
-    for kind in explanation.show().get_state()["_data"]["kinds"]:
-        for layer, heads in zip(explanation.maps[kind["kind"]], kind["weights"], strict=True):
-            steps = np.stack([np.frombuffer(base64.b64decode(head), "<i2") for head in heads])
-            visible = np.broadcast_to(layer.visible.flatten(), steps.shape)
-            assert (steps[~visible] == NO_WEIGHT).all()
-            np.testing.assert_allclose(steps[visible] / STEPS, layer.weights.flatten(1)[visible], atol=2e-5)
+    assert_every_weight(explanation.show().get_state()["_data"], explanation)
 
 
 @pytest.mark.parametrize(
