@@ -20,9 +20,11 @@ from viz_app.views.overview.discoveries.search_job import Search, SearchSlot
 
 HOW_TO_READ = marked("""
 The shipped sentences are translated greedily. A head is listed if it does more of something than heads with random
-weights do in the same configuration (the limit is for all heads and behaviours together), and if a translation changes
-when it is switched off: twelve at most, of different behaviours first. With `python -m core discover`, the sentences
-may be your own.
+weights do in the same configuration (the limit is for all heads and behaviours together, Westfall & Young 1993;
+intervals are by the Bayesian bootstrap, Rubin 1981), and if a translation changes when it is switched off: twelve at
+most, those farthest above random weights and of different behaviours first. Twelve heads drawn by lot are switched off,
+too: a head without which no more translations change than without those matters little. With `python -m core
+discover`, the sentences may be your own.
 """)
 NOT_MEANT = marked(
     "A head may do other things elsewhere, and others may do the same. That a translation changes without a head does "
