@@ -11,7 +11,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from core.analysis.tokens.words import readable
+from core.analysis.tokens.words import readable, word, word_groups
 from core.text.phrases import Number, Phrase, marked
 from core.translator import Translator
 
@@ -68,9 +68,15 @@ class Removals:
         return Phrase(words, lot=lot, count=count, **values)
 
 
-def probability_of(token: str) -> Phrase:
-    """Name of the probability of a token, within a sentence."""
-    return Phrase(marked("the probability of \u201c{token}\u201d"), token=token)
+def probability_of(translator: Translator, fed: Sequence[int], predicted: int) -> Phrase:
+    """Name of the probability of a token, within a sentence: of a piece, with the beginning of its word before it."""
+    tokens = [translator.codec.piece(each) for each in (*fed, predicted)]
+    begun = tokens[word_groups(tokens)[-1].start : -1]
+    words = marked("the probability of \u201c{token}\u201d")
+    if not begun:
+        return Phrase(words, token=readable(tokens[-1]))
+    words = marked("the probability of \u201c{token}\u201d after \u201c{begun}\u201d")
+    return Phrase(words, token=readable(tokens[-1]), begun=word(begun))
 
 
 def token_instead(translator: Translator, logits: Tensor, predicted: int) -> str:

@@ -11,7 +11,6 @@ from core.analysis.attribution.attribute import ContrastAttribution, TokenRow
 from core.analysis.attribution.contrast_methods import NAMES, ContrastMethod
 from core.analysis.attribution.deletion_curves import probabilities_without
 from core.analysis.removals import Removals, probability_of
-from core.analysis.tokens.words import readable
 from core.text.phrases import Phrase, listed, marked
 
 
@@ -28,7 +27,7 @@ class WordDeletions:
     def removals(self) -> Removals:
         """The probability without each of the words, one at least."""
         contrast = self.attribution.contrast
-        what = probability_of(readable(contrast.translator.codec.piece(contrast.token)))
+        what = probability_of(contrast.translator, contrast.prefix_ids, contrast.token)
         names = [Phrase(marked("\u201c{text}\u201d"), text=row.name) for row in self.words]
         return Removals("word", what, self.before, names, self.after)
 

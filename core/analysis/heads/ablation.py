@@ -19,7 +19,7 @@ from core.analysis.heads.head import all_heads
 from core.analysis.pictures import SMALLEST, Cell, Grid, effect_ends, effect_limit, effect_share, short_form
 from core.analysis.removals import Removals, left_by_lot, probability_of, token_instead
 from core.analysis.subject import check_position
-from core.analysis.tokens.words import readable, readable_all
+from core.analysis.tokens.words import readable_all
 from core.decoding.text_codec import PassIds
 from core.text.phrases import Number, Phrase, listed, marked
 from core.trace import KIND_NAMES, KINDS, Head, Kind
@@ -231,7 +231,7 @@ def head_removals(translator: Translator, source: str, target: str | Sequence[in
     heads, effects = zip(*ablate_each_head(translator, source, target), strict=True)
     after = [math.exp(effect.log_probs[position]) for effect in effects]
     before = math.exp(effects[0].log_probs[position] - effects[0].changes[position])
-    what = probability_of(readable(translator.codec.piece(predicted[position])))
+    what = probability_of(translator, fed[: position + 1], predicted[position])
     gate = torch.tensor([0.0, 1.0])  # of the head without which least is left, and of all as they are
     with (
         translator.inspect() as model,

@@ -14,7 +14,6 @@ from torch import Tensor
 from core.analysis.lens.decoder_lens import level_places
 from core.analysis.removals import Removals, probability_of, token_instead
 from core.analysis.subject import check_position
-from core.analysis.tokens.words import readable
 from core.text.phrases import Phrase
 from core.trace import STACK_NAMES, STACKS, Edit, edit
 from core.translator import Translator
@@ -29,7 +28,7 @@ def layer_removals(translator: Translator, source: str, target: str | Sequence[i
     """
     source_ids, fed, predicted = translator.token_ids(source, target)
     check_position(position, len(predicted))
-    what = probability_of(readable(translator.codec.piece(predicted[position])))
+    what = probability_of(translator, fed[: position + 1], predicted[position])
     with translator.inspect() as model, ExitStack() as skipped:
         layers = [
             (Phrase("{kind} {head}", kind=Phrase(STACK_NAMES[stack]), head=f"L{layer}"), places)

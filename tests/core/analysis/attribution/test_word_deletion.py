@@ -38,7 +38,7 @@ def test_each_word_is_left_out_of_the_text(deletions: WordDeletions, translator:
         (
             0.9,
             (0.8, 0.02, 0.88, 0.7),
-            "Without “dog”, the probability of “·H” falls from 0.90 to 0.02; .* by lot, to 0.80, .* other 3",
+            "Without “dog”, the probability of “·H” after “E” falls from 0.90 to 0.02; .* by lot, to 0.80, .* other 3",
         ),
         (
             0.9,
