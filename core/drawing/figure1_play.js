@@ -61,12 +61,12 @@ export function player(state, container, redraw) {
     speed = SPEEDS[(SPEEDS.indexOf(speed) + 1) % SPEEDS.length];
     redraw();
   });
-  const link = element("a", "", tr("Step by step"));
+  const [link, question] = [element("a", "", tr("Step by step")), element("a")]; // the last stop leads on
   const [node, tools, count] = [control(group("play", tr("Play"))), element("div", "tools"), element("span", "count")];
   const [sentence, row] = [element("p", "sentence"), element("div", "row")];
   sentence.setAttribute("aria-live", "polite");
   scrolling(row);
-  tools.append(play, back, next, count, pace, link, action("\u2715", tr("Close"), leave));
+  tools.append(play, back, next, count, pace, link, question, action("\u2715", tr("Close"), leave));
   node.append(tools, sentence, row);
 
   let [timer, shown, said] = [0, "", ""];
@@ -98,6 +98,10 @@ export function player(state, container, redraw) {
     const address = addressOf(data, { link: "step", name: "", values }, state.step, source);
     link.setAttribute("href", address);
     link.hidden = !address;
+    question.hidden = !next.disabled || !data.links?.other;
+    const word = tr("\u201c{text}\u201d", { text: data.predicted[state.step].name });
+    question.textContent = tr("Why {word}?", { word });
+    question.setAttribute("href", addressOf(data, { link: "other", name: "", values }, state.step, source));
     if (isNew) reveal(state, node);
     if (state.plays) timer = window.setTimeout(() => step(1), (PACE.least + PACE.letter * text.length) / speed);
   };

@@ -52,3 +52,6 @@ def test_a_link_opens_it_at_its_stop_and_without_motion_each_press_is_a_step(pag
     assert violations(page, ".st-key-figure1", rules=rules) == []
     page.locator(".play").get_by_role("link", name="Step by step").click()
     expect(page).to_have_url(re.compile(r"/step_through.*at=output-logits"))
+    open_page(page, f"{app}/{ADDRESS}&play=output-beam&step=2")
+    page.locator(".play").get_by_role("link", name="Why ").click()
+    expect(page).to_have_url(re.compile(r"/contrast.*token=2"))
