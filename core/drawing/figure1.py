@@ -1,6 +1,7 @@
 """Figure 1 of the paper, for a model and a sentence, as data for `figure1.js`."""
 
 import math
+from itertools import groupby
 from typing import Any
 
 import torch
@@ -47,6 +48,7 @@ def figure1_data(explanation: Explanation, config: TransformerConfig) -> dict[st
             kind: {
                 "rows": min(len(layers[0].query_tokens), MAX_CELL),
                 "columns": min(len(layers[0].key_tokens), MAX_CELL),
+                "visible": visible_blocks(layers[0]),
                 "layers": [encoded_map(layer, drawn_heads(config, layer.num_heads)) for layer in layers],
             }
             for kind, layers in explanation.maps.items()
@@ -91,6 +93,14 @@ def encoded_map(attention: AttentionMap, heads: int | None = None) -> list[str]:
     """
     weights = reduced(reduced(shown_weights(attention)[:heads].numpy(), 1), 2)
     return [encoded_weights(head) for head in torch.from_numpy(weights)]
+
+
+def visible_blocks(attention: AttentionMap) -> list[list[int]]:
+    """Return neighbouring rows that may attend to the same keys: first row, the one after the last, and so the keys."""
+    mask = attention.visible.int()
+    ends = zip(mask.argmax(1).tolist(), (mask.size(1) - mask.flip(1).argmax(1)).tolist(), strict=True)
+    blocks = ((list(rows), keys) for keys, rows in groupby(enumerate(ends), key=lambda row: row[1]))
+    return [[rows[0][0], rows[-1][0] + 1, *keys] for rows, keys in blocks]
 
 
 def _words(tokens: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 // The parts of Figure 1 as elements of an SVG.
 
 /** @import { Item } from "./figure1_parts.js" */
-/** @import { Figure1Data, Figure1Option, Figure1Word, Kind, PerAxis, Span } from "./types" */
+/** @import { Figure1Data, Figure1Maps, Figure1Option, Figure1Word, Kind, PerAxis, Span } from "./types" */
 
 import { element, vector } from "./dom.js";
 import { decimal } from "./numbers.js";
@@ -111,35 +111,34 @@ export function map({ x, y, width = 0 }, picture) {
 }
 
 /**
- * Dim a map but for a row, a column and what is masked, and mark both at its sides.
+ * Dim the visible weights of a map but for a row and a column, and mark both at its sides.
  * @param {Element} node
  * @param {Item} item
  * @param {number} row -1: none.
  * @param {number} column
  * @param {PerAxis<number>} length Rows and columns.
+ * @param {Figure1Maps["visible"]} visible
  */
-export function mark(node, { x, y, width = 0, kind }, row, column, length) {
+export function mark(node, { x, y, width = 0 }, row, column, length, visible) {
   const [down, across] = [width / length.query, width / length.key];
-  const [top, left] = [y + row * down, x + column * across];
-  const [bottom, right] = [top + down, left + across];
-  const corners = kind === "decoder_self" ? length.query : 1; // above the diagonal is nothing to dim
-  const holes = [];
-  const ticks = [];
-  if (row >= 0) {
-    holes.push(`M${x} ${top}V${bottom}H${corners > 1 ? x + (row + 1) * across : x + width}V${top}Z`);
-    const middle = (top + bottom) / 2;
-    ticks.push(`M${x - TICK} ${middle}H${x}`);
-  }
-  if (column >= 0) {
-    const spans = row < 0 ? [[y, y + width]] : [[y, top], [bottom, y + width]]; // prettier-ignore
-    holes.push(...spans.map(([from, to]) => `M${left} ${from}V${to}H${right}V${from}Z`));
-    const middle = (left + right) / 2;
-    ticks.push(`M${middle} ${y - TICK}V${y}`);
-  }
-  const ends = Array.from({ length: corners }, (_, corner) => ((corner + 1) * width) / corners);
-  const all = `M${x} ${y}${ends.map((end) => `H${x + end}V${y + end}`).join("")}H${x}Z`;
-  node.querySelector(".dim")?.setAttribute("d", holes.length ? all + holes.join("") : "");
-  node.querySelector(".ticks")?.setAttribute("d", ticks.join(""));
+  const dims = visible.flatMap(([top, bottom, left, right]) =>
+    without(top, bottom, row).flatMap(([above, below]) =>
+      without(left, right, column).map(([from, to]) => {
+        const start = x + from * across;
+        return `M${start} ${y + above * down}H${x + to * across}V${y + below * down}H${start}Z`;
+      }),
+    ),
+  );
+  const ticks = row >= 0 ? `M${x - TICK} ${y + (row + 0.5) * down}H${x}` : "";
+  const above = column >= 0 ? `M${x + (column + 0.5) * across} ${y - TICK}V${y}` : "";
+  node.querySelector(".dim")?.setAttribute("d", ticks || above ? dims.join("") : "");
+  node.querySelector(".ticks")?.setAttribute("d", ticks + above);
+}
+
+/** What is left of a span without an index. @param {number} start @param {number} stop @param {number} index */
+function without(start, stop, index) {
+  const sides = [[start, Math.min(index, stop)], [Math.max(index + 1, start), stop]]; // prettier-ignore
+  return sides.filter(([from, to]) => from < to);
 }
 
 /** @param {Item} item @param {readonly Span[]} spans @param {string} look */

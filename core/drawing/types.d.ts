@@ -152,6 +152,8 @@ export interface Figure1Option {
 export interface Figure1Maps {
   rows: number;
   columns: number;
+  /** Where queries may attend to keys, in blocks: from a row to the one after the last, and so the columns. */
+  visible: number[][];
   /** The drawn heads of each layer, see `encoded_map` in figure1.py. */
   layers: string[][];
 }

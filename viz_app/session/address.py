@@ -144,7 +144,7 @@ ATTENDED: Field[int] = Field("attended", COUNTED, is_preset=True)
 OPENED_TERMS: Field[list[str]] = Field("opened_terms", several(TEXT), [])
 
 # Patching, Head to head
-CORRUPTED, CONTROL = _text("corrupted", is_preset=True), _text("control", is_preset=True)
+CORRUPTED, CONTROL = _text("corrupted", is_preset=True), _text("control", "")
 PATCHED_TOKEN: Field[int] = Field("patched_token", COUNTED, is_preset=True)
 PATCHED_AGAINST, PATCH_METRIC = _text("patched_against"), _text("patch_metric", "difference")
 PATCH_INTO, PATCH_MEAN = _text("patch_into", "corrupted"), Field("patch_mean", SWITCH, False)

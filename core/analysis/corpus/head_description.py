@@ -32,13 +32,13 @@ from core.translator import Translator
 
 CHANCE_SENTENCES = 64  # of a corpus, in which random weights are measured
 LABELS = {  # behaviours that describe a head, each with the label whose short name it has
-    "previous": "previous word",
+    "previous": "previous token",
     "itself": "itself",
-    "next": "next word",
+    "next": "next token",
     "distance": "fixed distance",
     "same": "same word",
     "end": "end mark",
-    "first": "first word",
+    "first": "first token",
     "punctuation": "punctuation",
     "links": "aligns words",
 }

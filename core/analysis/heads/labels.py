@@ -2,7 +2,7 @@
 
 Most measures of a score-card are shares of a head's weight or of its tokens, so there is one threshold, `MOST`: a head
 is named after something that has more of the share than everything else together. Two names need more, as in the
-literature: `one word at a time` and positions by the largest weight (Voita et al. 2019). Entropy is not a share:
+literature: `one token at a time` and positions by the largest weight (Voita et al. 2019). Entropy is not a share:
 `BROAD` is about the entropy of uniform weights over 15 of 20 tokens.
 
 Agreement with the other heads separates aligners at `MOST`, too. Of the 48 cross-attention heads of the shipped
@@ -38,8 +38,8 @@ DEFINITIONS: dict[str, Phrase] = {  # criterion of each name, in order of preced
         "{most} of the words are linked like the mean of the heads in the upper half of the layers",
         **_SHARES,
     ),
-    marked("previous word"): Phrase("the token before: {condition}", condition=_POSITION),
-    marked("next word"): Phrase("the token after: {condition}", condition=_POSITION),
+    marked("previous token"): Phrase("the token before: {condition}", condition=_POSITION),
+    marked("next token"): Phrase("the token after: {condition}", condition=_POSITION),
     marked("itself"): Phrase("the token itself: {condition}", condition=_POSITION),
     marked("same position"): Phrase(
         "cross-attention to the source token with the number of the predicted one: {condition}", condition=_POSITION
@@ -54,7 +54,7 @@ DEFINITIONS: dict[str, Phrase] = {  # criterion of each name, in order of preced
         "equal to the predicted one",
         **_SHARES,
     ),
-    marked("rarest word"): Phrase(
+    marked("rarest token"): Phrase(
         "the largest weight is on the rarest visible token (Voita et al. 2019) for more than {most} of the tokens",
         **_SHARES,
     ),
@@ -63,7 +63,7 @@ DEFINITIONS: dict[str, Phrase] = {  # criterion of each name, in order of preced
         "BERT",
         **_SHARES,
     ),
-    marked("first word"): Phrase(
+    marked("first token"): Phrase(
         "more than {most} of the weight is on the start mark, a language code or the first token", **_SHARES
     ),
     marked("punctuation"): Phrase("more than {most} of the weight is on punctuation", **_SHARES),
@@ -72,7 +72,7 @@ DEFINITIONS: dict[str, Phrase] = {  # criterion of each name, in order of preced
         "punctuation together",
         **_SHARES,
     ),
-    marked("one word at a time"): Phrase(
+    marked("one token at a time"): Phrase(
         "the largest weight of a row, without </s>, is above {confident} on average (Voita et al. 2019)",
         confident=Number(CONFIDENT, ".0%"),
     ),
@@ -82,18 +82,18 @@ DEFINITIONS: dict[str, Phrase] = {  # criterion of each name, in order of preced
 }
 SHORT_NAMES: dict[str, str] = {  # for cells of grids, which are small
     marked("aligns words"): marked("aligns"),
-    marked("previous word"): marked("before"),
-    marked("next word"): marked("after"),
+    marked("previous token"): marked("before"),
+    marked("next token"): marked("after"),
     marked("itself"): marked("itself"),
     marked("same position"): marked("place"),
     marked("fixed distance"): marked("fixed"),
     marked("same word"): marked("same"),
-    marked("rarest word"): marked("rarest"),
+    marked("rarest token"): marked("rarest"),
     marked("end mark"): marked("end"),
-    marked("first word"): marked("first"),
+    marked("first token"): marked("first"),
     marked("punctuation"): marked("punct."),
     marked("marks"): marked("marks"),
-    marked("one word at a time"): marked("one"),
+    marked("one token at a time"): marked("one"),
     marked("spread out"): marked("spread"),
 }
 
@@ -151,11 +151,11 @@ def _labels(card: ScoreCard) -> Iterator[HeadLabel]:
         text = Phrase(
             "attends most to the rarest visible token for {share} of tokens", share=Number(card.rare_token, ".0%")
         )
-        yield HeadLabel(Phrase("rarest word"), text)
+        yield HeadLabel(Phrase("rarest token"), text)
     yield from _sink(card)
     if card.confidence > CONFIDENT:
         text = Phrase("puts {share} of its weight on one token on average", share=Number(card.confidence, ".0%"))
-        yield HeadLabel(Phrase("one word at a time"), text)
+        yield HeadLabel(Phrase("one token at a time"), text)
     if card.entropy > BROAD:
         text = Phrase(
             "attends almost uniformly: {share} of the largest possible entropy", share=Number(card.entropy, ".0%")
@@ -176,7 +176,7 @@ def _position(card: ScoreCard) -> Iterator[HeadLabel]:
         text = Phrase(words, share=Number(card.offset_share, ".0%"), place=_place(card, offset))
     else:
         return
-    near = {0: "same position"} if cross else {-1: "previous word", 0: "itself", 1: "next word"}
+    near = {0: "same position"} if cross else {-1: "previous token", 0: "itself", 1: "next token"}
     words = marked("fixed distance: {count} back" if offset < 0 else "fixed distance: {count} ahead")
     distance = Phrase(words, count=str(abs(offset)))
     yield HeadLabel(Phrase(near[offset]) if offset in near else distance, text)
@@ -197,7 +197,7 @@ def _place(card: ScoreCard, offset: int) -> Phrase:
 def _sink(card: ScoreCard) -> Iterator[HeadLabel]:
     shares = {
         "end mark": ("</s>", card.sink_end),
-        "first word": (marked("the first token"), card.sink_start),
+        "first token": (marked("the first token"), card.sink_start),
         "punctuation": ("punctuation", card.sink_punctuation),
     }
     if not card.sink_share > MOST:

@@ -41,8 +41,8 @@ def least_probable_answer(explanation: Explanation) -> Phrase:
     other, log_prob = next(others)
     return Phrase(
         marked(
-            "The model is least sure of \u201c{word}\u201d: there \u201c{token}\u201d has the probability {own}, "
-            "\u201c{other}\u201d {next}."
+            "The model is least sure of \u201c{word}\u201d: there the piece \u201c{token}\u201d has the probability "
+            "{own}, \u201c{other}\u201d {next}."
         ),
         word=word(tokens[group.start : group.stop]),
         token=readable(tokens[position]),

@@ -18,7 +18,7 @@ from core import Translator
 from core.capture import AttentionMap, attention_mask
 from core.drawing import figure1
 from core.drawing.drawing_data import MAX_CELL, NO_WEIGHT, STEPS
-from core.drawing.figure1 import MOST_MAPS, drawn_heads, encoded_map, figure1_data, model_facts
+from core.drawing.figure1 import MOST_MAPS, drawn_heads, encoded_map, figure1_data, model_facts, visible_blocks
 from core.files.bundle import bundled_script
 from core.model.config import TransformerConfig
 from core.model.preset_configs import PRESETS
@@ -220,13 +220,16 @@ def test_relative_positions_are_not_added_to_the_embeddings() -> None:
     assert "relative positions" in [each.get("text") for each in layout["items"]]
 
 
-def test_masked_cells_of_the_decoder_are_not_dimmed() -> None:
-    """The dimmed area is the triangle of visible cells but for the row of the decoding step."""
+def test_masked_cells_are_not_dimmed() -> None:
+    """The dimmed area is the visible cells but for the row of the decoding step, which are two a row here."""
+    band = torch.ones(4, 4, dtype=torch.bool).tril().triu(-1)
+    visible = visible_blocks(AttentionMap("decoder_self", 0, torch.eye(4)[None], *[tuple("abcd")] * 3, mask=band))
     runner = """
 import { mark } from "./module.mjs";
 let d = "";
 const node = { querySelector: (name) => ({ setAttribute: (_, value) => (d = name === ".dim" ? value : d) }) };
-mark(node, { x: 0, y: 0, width: 4, kind: "decoder_self" }, 2, -1, { query: 4, key: 4 });
+mark(node, { x: 0, y: 0, width: 4 }, 2, -1, { query: 4, key: 4 }, VISIBLE);
 console.log(JSON.stringify(d));
 """
-    assert in_node("figure1_nodes.js", runner, {}) == "M0 0H1V1H2V2H3V3H4V4H0ZM0 2V3H3V2Z"
+    drawn = in_node("figure1_nodes.js", runner.replace("VISIBLE", str(visible)), {})
+    assert drawn == "M0 0H1V1H0ZM0 1H2V2H0ZM2 3H4V4H2Z"

@@ -108,15 +108,15 @@ def test_a_head_that_rests_on_the_start_attends_to_the_first_word(settings: dict
         resting = AttentionMap("decoder_self", 0, weights, tokens, tokens, found.predicted_tokens)
         card = score_cards([{"decoder_self": [resting]}])[0]
         assert (card.sink_start, card.sink_end) == (1, 0)
-        assert "first word" in [label.name for label in head_labels(card)]
+        assert "first token" in [label.name for label in head_labels(card)]
         assert card.confidence == 1, "no row is that of the end"
 
 
 def test_a_head_that_rests_on_the_code_of_a_language_or_on_the_end():
     found = translator(**LANGUAGES).explain("a b", "b a .")
     for kind, key, name in (
-        ("decoder_self", 1, "first word"),
-        ("encoder_self", 0, "first word"),
+        ("decoder_self", 1, "first token"),
+        ("encoder_self", 0, "first token"),
         ("cross", 3, "end mark"),
     ):
         layer = found.maps[kind][0]

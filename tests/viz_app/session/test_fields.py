@@ -31,7 +31,7 @@ OLD_LINKS: list[tuple[str, dict[str, str | list[str]], dict[str, str | list[str]
     ("heads", {"language": "zh", "kind": "编码器", "view": "热图"}, {"kind": "encoder_self", "view": "map"}),
     ("heads", {"language": "ko", "kind": "인코더"}, {"kind": "encoder_self"}),
     ("heads", {"weights": "Norm-weighted"}, {"weights": "norms"}),
-    ("heads", {"labels": "sink"}, {"labels": ["end mark", "first word", "punctuation", "marks"]}),
+    ("heads", {"labels": "sink"}, {"labels": ["end mark", "first token", "punctuation", "marks"]}),
     ("heads", {"language": "de", "heads_cross": ["L1 H1", "Mittel aller"]}, {"heads_cross": ["L1 H1", "Mean of all"]}),
     ("heads", {"kind": "Joint", "joint_layer": "All layers"}, {"kind": "joint", "joint_layer": "All layers"}),
     ("alignment", {"rows": "that were fed it"}, {"rows": "fed"}),

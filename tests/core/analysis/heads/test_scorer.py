@@ -166,23 +166,23 @@ def test_labels_say_what_was_found():
     )
     texts = [{label.name: label.text for label in head_labels(head)} for head in heads]
     assert texts[0] == {
-        "next word": "puts 80% of its weight on the next token",
+        "next token": "puts 80% of its weight on the next token",
         "marks": "puts 60% of its weight on tokens of little content: 40% on </s> and 20% on punctuation",
     }
     assert texts[1]["spread out"] == "attends almost uniformly: 100% of the largest possible entropy"
     assert texts[2]["end mark"] == "puts 100% of its weight on tokens of little content: 100% on </s>"
-    assert texts[3]["one word at a time"] == "puts 100% of its weight on one token on average"
-    assert texts[3]["rarest word"] == "attends most to the rarest visible token for 100% of tokens"
+    assert texts[3]["one token at a time"] == "puts 100% of its weight on one token on average"
+    assert texts[3]["rarest token"] == "attends most to the rarest visible token for 100% of tokens"
     long = 12
     tokens = tuple(f"▁{i}" for i in range(long))
     ahead = score_cards([encoder(one_hot(*range(1, long), long - 1, length=long), tokens=tokens)])[0]
-    assert head_labels(ahead)[0].name == "next word"
+    assert head_labels(ahead)[0].name == "next token"
     assert head_labels(ahead)[0].text == "puts 92% of its weight on the next token"
     back = score_cards([encoder(one_hot(0, 0, *range(long - 2), length=long), tokens=tokens)])[0]
     assert back.offset == -2
     assert head_labels(replace(back, offset_share=0.95))[0].name == "fixed distance: 2 back"
     faint = replace(back, offset=-1, offset_share=0.95, previous=0.3)  # the largest weight, but not most of the weight
-    assert head_labels(faint)[0].name == "previous word"
+    assert head_labels(faint)[0].name == "previous token"
     assert head_labels(faint)[0].text == "attends most to the previous token for 95% of tokens"
     assert head_labels(score_cards([encoder(one_hot(*range(long), length=long), tokens=tokens)])[0])[0].name == "itself"
 
@@ -244,6 +244,6 @@ def test_every_label_is_defined_with_its_threshold():
         {"▁b": 1, "▁a": 5, ",": 5},
     )
     found = {label.base_name for head in heads for label in head_labels(head)}
-    assert found >= {"marks", "end mark", "one word at a time", "spread out", "rarest word"}
+    assert found >= {"marks", "end mark", "one token at a time", "spread out", "rarest token"}
     assert found <= set(DEFINITIONS)
     assert all("%" in definition for definition in DEFINITIONS.values())

@@ -29,8 +29,8 @@ def test_a_value_that_is_not_known_has_not_settled() -> None:
 
 
 def test_a_role_is_taken_when_its_criterion_is_met_for_good() -> None:
-    assert (role(MIXED), role(PREVIOUS), role(SPREAD)) == (None, "previous word", "spread out")
-    both = replace(PREVIOUS, confidence=0.9)  # "one word at a time" is among its labels, not the first
+    assert (role(MIXED), role(PREVIOUS), role(SPREAD)) == (None, "previous token", "spread out")
+    both = replace(PREVIOUS, confidence=0.9)  # "one token at a time" is among its labels, not the first
     assert taken_at([SPREAD, PREVIOUS, MIXED, PREVIOUS, both]) == 3
     assert taken_at([MIXED, both, replace(MIXED, confidence=0.9)]) == 1
     assert taken_at([PREVIOUS, MIXED]) is None
@@ -48,7 +48,7 @@ def test_developments_follow_every_head() -> None:
     found = followed.heads
     assert [each.head.head for each in found] == [1, 2]
     assert (found[0].values, found[0].settled, found[0].taken) == ((0.1, 0.8, 0.8), 1, 1)
-    assert found[0].roles == (None, "previous word", "previous word")
+    assert found[0].roles == (None, "previous token", "previous token")
     columns = followed.table()
     assert columns["step"] == [0, 10, 20] * 2
     assert columns["settled"] == [False, True, True, True, True, True]
@@ -108,6 +108,6 @@ def test_texts_say_when_roles_are_taken(found: Developments) -> None:
     several = replace(found, heads=(first, first._replace(taken=2), first._replace(taken=0)))
     assert several.answer(first.head).endswith("half of these by step 100, all by step 1,300.")
     assert found.says(first) == (
-        "its score settles after step 0, by step 100; its role, previous word, is taken after step 0, by step 100"
+        "its score settles after step 0, by step 100; its role, previous token, is taken after step 0, by step 100"
     )
     assert found.says(other) == "its score settles from the first snapshot on; it has no role in the end"

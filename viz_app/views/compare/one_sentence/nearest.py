@@ -110,7 +110,7 @@ def nearest_button(first: ComparedSide, second: ComparedSide, view: CompareView,
         else:
             comparison(first, second).select = True
 
-    st.button(tr("Nearest head"), on_click=select, key="nearest_head", help=tr(ABOUT))
+    st.button(tr("Select nearest head"), on_click=select, key="nearest_head", help=tr(ABOUT))
 
 
 def select_nearest(correlations: HeadCorrelations, view: CompareView, head: LayerHead) -> None:
@@ -130,7 +130,7 @@ def nearest_part(
     first: ComparedSide, second: ComparedSide, view: CompareView, heads: tuple[LayerHead, LayerHead]
 ) -> None:
     """Draw how alike the second side's heads are, if the visitor wants it, while it is found."""
-    if not NEAREST.draw(st.toggle, tr("Nearest heads"), help=tr(ABOUT)):
+    if not NEAREST.draw(st.toggle, tr("Similarity of all heads"), help=tr(ABOUT)):
         return
     correlations = known(first, second)
     if correlations is not None:

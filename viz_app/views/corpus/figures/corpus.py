@@ -6,6 +6,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from core.analysis.corpus.behaviours import BEHAVIOURS
+from core.analysis.corpus.head_description import LABELS
 from core.analysis.corpus.head_scores import DISTANCE, PAIR, STRENGTH, Point, Ranges, head_scores, within
 from core.analysis.corpus.index import CorpusIndex
 from core.analysis.corpus.shown_examples import NeuronSort
@@ -20,21 +21,14 @@ from viz_app.drawing.theme import Theme
 from viz_app.language import localized, marked, tr
 
 AXIS_NAMES = {
-    "previous": marked("previous token"),
-    "itself": marked("same position"),
-    "next": marked("next token"),
-    "distance": marked("fixed distance"),
-    "same": marked("same word"),
+    **LABELS,
+    "itself": marked("same position"),  # in cross-attention too
     "rare": marked("rarest token"),
-    "end": marked("end mark"),
-    "first": marked("first token"),
-    "punctuation": marked("punctuation"),
     "copies": marked("copies"),
     "translates": marked("writes translation"),
-    "links": marked("links words"),
     "gold": marked("gold links"),
-    "one": marked("one token"),
-    "spread": marked("everywhere"),
+    "one": marked("one token at a time"),
+    "spread": marked("spread out"),
     STRENGTH: marked("median strength"),
 }
 MEASURE_NAMES = {**AXIS_NAMES, DISTANCE: marked("mean distance"), PAIR: marked("weight between the selected words")}

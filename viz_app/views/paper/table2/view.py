@@ -10,11 +10,11 @@ from viz_app.controls.tables import number_column, show_table
 from viz_app.language import marked, tr
 
 ABOUT = marked("""
-BLEU on newstest2014 is of tokenized text with compounds split, as in the paper; the last column has the signature of a
-score that was measured here. The paper **estimates** the floating-point operations of a training, here in 10¹⁸: the
-time, times the devices, times what one sustains, 9.5 · 10¹² a second for a P100. **Counted** are those of all matrix
-products, with full batches: at most. **By time** are the counted ones of one device in a second, in 10¹². How many the
-processors of the shipped models sustain was not measured, so they have no estimate.
+BLEU on newstest2014 is of tokenized text with compounds split, as in the paper; the signatures of the scores that were
+measured here are below the table. The paper estimates the floating-point operations of a training, here in **EFLOPs**,
+10¹⁸: the time, times the devices, times what one sustains, 9.5 · 10¹² a second for a P100. **Counted** are those of all
+matrix products, with full batches: at most. **TFLOPs/s** are the counted ones of one device in a second, in 10¹². How
+many the processors of the shipped models sustain was not measured, so they have no estimate.
 """)
 
 
@@ -33,18 +33,19 @@ def page() -> None:
     )
     columns = {
         "model": tr("Model"),
-        "bleu_de": number_column(tr("BLEU, German"), 2),
-        "bleu_fr": number_column(tr("BLEU, French"), 2),
-        "exaflops_de": number_column(tr("Estimated, German"), 2),
-        "exaflops_fr": number_column(tr("Estimated, French"), 2),
-        "counted_exaflops": number_column(tr("Counted"), 3),
-        "teraflops_per_second": number_column(tr("By time"), 2),
+        "bleu_de": number_column(tr("BLEU de"), 2),
+        "bleu_fr": number_column(tr("BLEU fr"), 2),
+        "exaflops_de": number_column(tr("EFLOPs de"), 2),
+        "exaflops_fr": number_column(tr("EFLOPs fr"), 2),
+        "counted_exaflops": number_column(tr("Counted EFLOPs"), 3),
+        "teraflops_per_second": number_column(tr("TFLOPs/s"), 2),
         "pairs": number_column(tr("Pairs"), 0, width=80),
         "hours": number_column(tr("Hours"), 1),
-        "devices": tr("Devices"),
-        "signature": tr("Signature"),
+        "devices": st.column_config.TextColumn(tr("Devices"), width=150),
     }
     show_table(found, height="content", columns=columns)
+    signatures = zip(found["model"], found["signature"], strict=True)
+    st.caption("  \n".join(f"{tr('Signature')}, {model}: `{text}`" for model, text in signatures if text))
     downloads("table-2", call=lambda: Call("table", training_costs).returning(found))
 
 

@@ -125,6 +125,7 @@ def numbers(tree: BeamTree) -> None:
     show_table(
         tree.table(),
         height=490,
+        row_height=66,  # from here on, texts wrap
         column_config={
             "position": st.column_config.NumberColumn(tr("Position"), width=70),
             "rank": st.column_config.NumberColumn(tr("Rank"), width=60),
@@ -134,7 +135,7 @@ def numbers(tree: BeamTree) -> None:
             "log_prob": number_column(tr("Log-prob"), 3, width="small"),
             "score": number_column(tr("Score"), 3, width="small"),
             "fate": st.column_config.TextColumn(tr("Outcome"), width="small"),
-            "reason": tr("Why"),
+            "reason": st.column_config.TextColumn(tr("Why"), width=300),
         },
     )
 
