@@ -132,7 +132,7 @@ def scatter_boxes(model: Model) -> ScatterSearch:
     has_pair = linking_heads() is not None
     names = {measure: capital(tr(name)) for measure, name in MEASURE_NAMES.items() if measure != PAIR or has_pair}
     axes = (address.CORPUS_X, ACROSS), (address.CORPUS_Y, UP)
-    x, y = (setting_menu(field, tr(label), names, width=165) for field, label in axes)
+    x, y = (setting_menu(field, tr(label), names, width=205) for field, label in axes)
     return ScatterSearch(x, y, *kind_and_layer(model))
 
 
