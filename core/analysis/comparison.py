@@ -107,7 +107,8 @@ def with_head(attention: AttentionMap, head: int, count: int) -> AttentionMap:
     """
     if not 0 <= head < attention.num_heads:
         raise ValueError(f"head {head} is not one of the {attention.num_heads} of this layer, counted from 0")
-    return replace(attention, weights=attention.weights[head].expand(count, -1, -1))
+    hidden = None if attention.hidden is None else attention.hidden[head].expand(count, -1)
+    return replace(attention, weights=attention.weights[head].expand(count, -1, -1), hidden=hidden)
 
 
 def mean_distance(difference: Difference) -> list[float]:

@@ -42,8 +42,11 @@ def test_the_difference_is_signed_and_heads_are_compared_by_number_or_one_with_e
         "\u201c\u00b7a\u201d 1.00 more; \u201c\u00b7x\u201d attends to \u201c\u00b7c\u201d 1.00 less" in found.answer(0)
     )
     assert difference(first, first).answer(0) == "No weight of this head differs by 0.01 or more."
-    fewer = replace(first, weights=first.weights[:1])
+    fewer = replace(first, weights=first.weights[:1], hidden=torch.ones(1, 3))
     assert difference(first, fewer).map.num_heads == 1
+    hidden = with_head(fewer, 0, 2).hidden
+    assert hidden is not None
+    assert torch.equal(hidden, torch.ones(2, 3))
     assert not difference(first, with_head(other, 1, 2)).map.weights[0].any()
     assert torch.equal(difference(first, with_head(other, 0, 2)).map.weights[0], first.weights[0] - first.weights[1])
     with pytest.raises(ValueError, match="head 2 is not one of the 2 of this layer, counted from 0"):
