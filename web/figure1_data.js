@@ -14,7 +14,11 @@ import { isSpecial, labels } from "./labels.js";
 export function figure1Data({ source, fed, predicted, alternatives }, kinds) {
   const maps = (/** @type {Kind} */ kind) => {
     const { query, key, weights } = kinds[kind];
-    return { rows: query.length, columns: key.length, layers: weights };
+    const [rows, columns] = [query.length, key.length];
+    // all but masked self-attention see every key: models of restricted attention are not on the page
+    const visible =
+      kind === "decoder_self" ? query.map((_, row) => [row, row + 1, 0, row + 1]) : [[0, rows, 0, columns]];
+    return { rows, columns, visible, layers: weights };
   };
   return {
     source: words(source),

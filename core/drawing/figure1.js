@@ -268,7 +268,14 @@ function show(state) {
       const isEncoder = kind === "encoder_self";
       const key = kind === "decoder_self" ? data.fed.length : data.source.length;
       const lengths = { query: isEncoder ? data.source.length : data.fed.length, key };
-      mark(node, item, isEncoder ? source : step, kind === "cross" ? source : -1, lengths, data.maps[kind ?? "cross"].visible);
+      mark(
+        node,
+        item,
+        isEncoder ? source : step,
+        kind === "cross" ? source : -1,
+        lengths,
+        data.maps[kind ?? "cross"].visible,
+      );
     }
     if (type === "word") {
       const chosen = index === (side === "source" ? source : step);
