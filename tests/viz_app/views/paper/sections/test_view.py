@@ -25,7 +25,7 @@ SHOWN = {  # the drawing that the section is about
     "6.1": "beam_tree",
     "6.2": "html",
     "6.3": "constituency_tree",
-    "7": "code",
+    "7": "html",
     "Appendix": "appendix_figure",
 }
 
@@ -33,7 +33,7 @@ SHOWN = {  # the drawing that the section is about
 def drawings(app: AppTest) -> list[str]:
     """The components of a page, and the kinds of its other elements."""
     components = [each.proto.component_name.removeprefix("headlight_") for each in app.get("bidi_component")]
-    return [*components, *(kind for kind in ("plotly_chart", "html", "code", "dataframe") if app.main.get(kind))]
+    return [*components, *(kind for kind in ("plotly_chart", "html", "dataframe") if app.main.get(kind))]
 
 
 @pytest.mark.usefixtures("small_pages")
