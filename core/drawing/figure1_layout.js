@@ -240,6 +240,8 @@ function factItems({ model }, x) {
     none: tr("three matrices embed and predict"),
   };
   const texts = [
+    tr("words enter below, the next one comes out on top"),
+    tr("each small map is a head: which words it looks at"),
     tr("{layers} layers of {heads} heads", { layers: `${encoder.layers} + ${decoder.layers}`, heads }),
     tr("d_model {width}, d_ff {hidden}", { width: decimal(model.dModel, 0), hidden: decimal(encoder.dFf, 0) }),
     model.norm === "post" ? tr("norm after each sub-layer") : tr("norm before each sub-layer"),
