@@ -167,7 +167,7 @@ class SignedSentences(PicturedResult):
             share = self.thresholds.share(name, "right")
             reason = "this was not measured" if share is None else f"it fires on {share:.0%} of right ones of people"
             rows.append(f"{name} is not offered for given translations: {reason}")
-        if self.remedies:
+        if self.remedies and self.remedies.flagged:
             rows.append(self.remedies.answer())
         return "\n".join(rows)
 
@@ -190,6 +190,10 @@ def score(translator: Translator, options: ScoreOptions) -> ScoredWords | Signed
         lines = parse_lines(text)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
+    seconds = {}
+    if options.second:  # which is refused before anything is scored
+        second = Translator.from_checkpoint(options.second)
+        seconds[options.second.stem] = second, known_thresholds(options.second) or measure_thresholds(second)
     digest = file_digest(options.checkpoint)
     scored = score_lines(translator, lines, options.beam_size, options.length_penalty)
 
@@ -207,10 +211,6 @@ def score(translator: Translator, options: ScoreOptions) -> ScoredWords | Signed
     ranked = signed_lines.ranked_lines(signed, thresholds, options.sort_by)[: options.top]
     remedies = None
     if options.mend:
-        seconds = {}
-        if options.second:
-            second = Translator.from_checkpoint(options.second)
-            seconds[options.second.stem] = second, known_thresholds(options.second) or measure_thresholds(second)
         planned = plan(signed, thresholds, seconds, options.length_penalty)
         trials = try_settings(translator, planned, thresholds, seconds, options.beam_size)
         remedies = Remedies(flagged(signed, thresholds), [*shown(trials, total=len(planned))])

@@ -102,6 +102,10 @@ def test_the_signs_of_sentences(tiny_checkpoint: Path, tmp_path: Path, capsys: p
     said = capsys.readouterr()
     assert {(row["mended_by"], row["mended"]) for row in rows_of(said.out)} == {("", "")}
     assert "No setting mends one of the 1 sentences with a sign." in said.err
+    (tmp_path / "cut.safetensors").write_bytes(checkpoint.read_bytes()[:1000])
+    assert main([*command, "--mend", "--second", str(tmp_path / "cut.safetensors")]) == 1
+    (error,) = capsys.readouterr().err.splitlines()  # before anything is scored, with its progress
+    assert "cut.safetensors is truncated" in error
     assert main([*command, "--sort-by", "doubtful", "--top", "1", "--left-out", "0"]) == 0
     worst = max(signed, key=lambda line: line.signs["doubtful"].value)
     (row,) = rows_of(capsys.readouterr().out)
