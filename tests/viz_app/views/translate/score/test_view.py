@@ -7,7 +7,7 @@ import streamlit
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.signs import pair_signs
-from core.analysis.signs.pair_signs import SIGNS
+from core.analysis.signs.pair_signs import SIGNS, SignName
 from core.analysis.signs.thresholds import SignThresholds, Threshold
 from core.analysis.word_scores.remedies import Setting, Trial
 from core.analysis.word_scores.signed_lines import SignedLine
@@ -100,27 +100,46 @@ def test_where_no_sign_fires_the_sentences_name_the_words_of_the_sign_that_they_
     assert (table["line"].tolist()[0], table["words"].tolist()) == (3, ["2014 2015", "", ""])
 
 
-def test_a_setting_that_mends_is_named_and_a_click_opens_the_sentence_with_it(
-    page: AppTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def mended(page: AppTest, monkeypatch: pytest.MonkeyPatch, fires: SignName, mends: Callable[[Setting], bool]) -> None:
+    """Score a sentence on which a sign fires, and try settings of which some are said to mend it."""
+
     def tried(_: object, planned: Sequence[tuple[SignedLine, Setting]], *_others: object) -> Iterator[Trial]:
         for line, setting in planned:
-            yield Trial(line, setting, line, "mended" if setting.length_penalty == 1.5 else "")
+            yield Trial(line, setting, line, "mended" if mends(setting) else "")
 
     def rows(_table: object, key: str, on_row: Callable[[int], None], **_options: object) -> None:
         streamlit.button("row", key=key, on_click=on_row, args=(0,))
 
-    limits = {**LIMITS, "detached": Threshold(-1e9, 8, 0.0)}
+    limits = {**LIMITS, fires: Threshold(-1e9, 8, 0.0)}
     monkeypatch.setattr(signs, "thresholds", lambda _: SignThresholds(limits, "a sample", 8))
     monkeypatch.setattr(scored_file, "try_settings", tried)
     monkeypatch.setattr(lines_form, "selectable_table", rows)
     monkeypatch.setattr(job_control, "TURN", 60.0)
     submitted(page, "score", "The sea.", ScoredFile)
     healthy(page.button(key="mend").click().run())
+
+
+def test_a_setting_that_mends_is_named_and_a_click_opens_the_sentence_with_it(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mended(page, monkeypatch, "detached", lambda setting: setting.length_penalty == 1.5)
     assert "Length penalty 1.5 mends 1 of 1 sentences with a sign and harms 0 of 0 without one" in said(page)
     assert page.dataframe[0].value["mended"].tolist()[0] == 1
     healthy(page.button(key="signed_sentences").click().run())
     assert reading(page).search == Search("The sea.", beam_size=4, length_penalty=1.5)
+
+
+def test_a_click_opens_the_sentence_with_another_word_if_that_mends_it(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mended(page, monkeypatch, "doubtful", lambda setting: bool(setting.constraints.forbidden))
+    [trial] = state_of(page, ScoredFile).remedies.first.values()
+    [(token_id, position)] = trial.setting.constraints.forbidden
+    assert position is not None
+    healthy(page.button(key="signed_sentences").click().run())
+    before, after = trial.line.line.target.token_ids, reading(page).hypothesis.token_ids
+    assert after[:position] == before[:position]
+    assert after[position] != before[position] == token_id
 
 
 def test_without_a_sample_in_its_language_a_model_has_values_alone(
