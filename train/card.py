@@ -195,7 +195,7 @@ def _data(manifest: dict[str, Any]) -> str:
         summary = f"An epoch shows {counts['pairs']:,} pairs: {tokens}."
     if bpe_dropout := manifest.get("bpe_dropout"):
         summary += f" Each time a pair is in other pieces: BPE-dropout of {bpe_dropout:g} (Provilkov et al. 2020)."
-    if made := manifest.get("synthetic_pairs"):
+    if made := sum(end - first for first, end in manifest.get("by_rule", [])):
         shares = f"--copying {manifest['copying']:g} --capitals {manifest['capitals']:g}"
         summary += f" Of the pairs {made:,} were made by rule from the others (`{shares}`)."
     if manifest.get("text_normalization"):

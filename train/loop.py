@@ -66,15 +66,14 @@ def fit(
     with ExitStack() as stack:
         world = stack.enter_context(distributed.join(device))
         run, corpus = RunFolder(folder), Corpus.open(data, config)
-        batches = Batches(corpus.train, recipe.batch_tokens, recipe.seed, recipe.max_length, recipe.bucketing)
+        by_rule = corpus.manifest.get("by_rule", [])
+        batches = Batches(corpus.train, recipe.batch_tokens, recipe.seed, recipe.max_length, recipe.bucketing, by_rule)
         _check_precision(recipe, world.device)
         initial = Initial.read(init, config, corpus.tokenizer) if init else None
-        training = Training(config, recipe, world, compiled and world.device.type == "cuda")
+        training = Training(config, recipe, world, compiled and world.device.type == "cuda", initial)
         recipe, facts, note = stack.enter_context(
             _open_run(run, world, preset, training.model, recipe, data, corpus, initial)
         )
-        if initial:
-            initial.load_into(training.model)
         with run.resuming():
             training.restore(run.load_state())
         groups = batches.groups(training.position, recipe.accumulate, world.rank, world.size)

@@ -3,6 +3,7 @@
 The labels are next tokens or, for models without causal mask, masked tokens.
 """
 
+import copy
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +18,8 @@ from train.data.token_shards import Batch
 # Logits per chunk. CPU: 16 MiB in float32, which fits its cache. Other devices: half a GiB, so that a batch of the
 # paper's size is a few large products instead of hundreds of small ones; the fastest size has not been measured.
 CHUNK_LOGITS, LARGE_CHUNK_LOGITS = 2**22, 2**27
+# Of another model: states [N, D], weight [V, D], and the share of the target distribution that its predictions are.
+Predicted = tuple[Tensor, Tensor, float]
 
 
 @dataclass(frozen=True)
@@ -34,13 +37,17 @@ class TranslationLoss(nn.Module):
         r_drop: alpha of R-Drop (Liang et al. 2021), in training only: the batch runs twice, with different dropout, and
             the loss is the mean of both plus alpha / 4 times the two Kullback-Leibler divergences between them, which
             is half the paper's sum; 0 turns it off.
+        keep: the share of the target distribution that is what the model predicts now, in training only: pairs made by
+            rule teach something new, and on the others it must not forget what it knows (Li and Hoiem 2016).
     """
 
-    def __init__(self, model: Transformer, label_smoothing: float, r_drop: float = 0.0) -> None:
+    def __init__(self, model: Transformer, label_smoothing: float, r_drop: float = 0.0, keep: float = 0.0) -> None:
         super().__init__()
         self.model = model
         self.label_smoothing = label_smoothing
         self.r_drop = r_drop
+        self.keep = keep
+        self.kept = copy.deepcopy(model).requires_grad_(False) if keep else None
 
     def forward(self, batch: Batch) -> Loss:
         passes = 2 if self.r_drop and self.training else 1
@@ -50,14 +57,21 @@ class TranslationLoss(nn.Module):
         memory = self.model.encode(source)
         states = self.model.decode(target_in, memory, self.model.source_mask(source))
         real = target_out != self.model.config.pad_id
-        states, labels = states[real], target_out[real]
-        return smoothed_cross_entropy(
-            states.view(passes, -1, states.size(-1)),
-            self.model.unembedding,
-            labels[: len(labels) // passes],
-            self.label_smoothing,
-            self.r_drop,
+        states, labels = states[real].view(passes, -1, states.size(-1)), batch.target_out[real[: len(batch.source)]]
+        weight, smoothing, r_drop = self.model.unembedding, self.label_smoothing, self.r_drop
+        if self.kept is None or not self.training:
+            return smoothed_cross_entropy(states, weight, labels, smoothing, r_drop)
+        kept, real = self.kept.eval(), real[: len(batch.source)]
+        rows = torch.ones_like(real[:, 0]) if batch.by_rule is None else ~batch.by_rule
+        with torch.no_grad():
+            source = batch.source[rows]
+            other = kept.decode(batch.target_in[rows], kept.encode(source), kept.source_mask(source))[real[rows]]
+        is_text = rows[:, None].expand_as(real)[real]
+        text, new = (
+            smoothed_cross_entropy(states[:, part], weight, labels[part], smoothing, r_drop, predicted)
+            for part, predicted in ((is_text, (other, kept.unembedding, self.keep)), (~is_text, None))
         )
+        return Loss(text.smoothed + new.smoothed, text.nll + new.nll)
 
 
 class MaskedLoss(nn.Module):
@@ -97,23 +111,31 @@ def random_masks(lengths: Tensor, width: int, generator: torch.Generator | None 
     return inside & (ranks < counts[:, None])
 
 
-def loss_module(model: Transformer, label_smoothing: float, r_drop: float = 0.0) -> "TranslationLoss | MaskedLoss":
+def loss_module(
+    model: Transformer, label_smoothing: float, r_drop: float = 0.0, keep: float = 0.0
+) -> "TranslationLoss | MaskedLoss":
     """Return a model with the loss that fits it.
 
     Raises:
-        ValueError: there is no R-Drop for this model, or its logits have a bias.
+        ValueError: there is no R-Drop for this model, its predictions cannot be kept, or its logits have a bias.
     """
     if model.config.output_bias:
         raise ValueError("output_bias (True) must be False to train: the loss has no bias of the logits")
     if model.config.autoregressive:
-        return TranslationLoss(model, label_smoothing, r_drop)
-    if r_drop:
-        raise ValueError(f"r_drop ({r_drop}) must be 0 for a model without causal mask: its loss has no R-Drop")
+        return TranslationLoss(model, label_smoothing, r_drop, keep)
+    for name, value in (("r_drop", r_drop), ("keep", keep)):
+        if value:
+            raise ValueError(f"{name} ({value}) must be 0 for a model without causal mask: its loss has no such part")
     return MaskedLoss(model, label_smoothing)
 
 
 def smoothed_cross_entropy(
-    states: Tensor, weight: Tensor, labels: Tensor, label_smoothing: float, r_drop: float = 0.0
+    states: Tensor,
+    weight: Tensor,
+    labels: Tensor,
+    label_smoothing: float,
+    r_drop: float = 0.0,
+    predicted: Predicted | None = None,
 ) -> Loss:
     """Cross-entropy of softmax(states weight^T) with a smoothed label (Szegedy et al. 2015), the mean over passes.
 
@@ -126,9 +148,9 @@ def smoothed_cross_entropy(
         labels: [N] integers below V
         label_smoothing: e, in [0, 1)
         r_drop: alpha, not negative; without effect on a single pass
+        predicted: of another model, whose predictions replace a share of the target distribution
     """
-    smoothed, nll = _ChunkedCrossEntropy.apply(states, weight, labels, label_smoothing, r_drop)  # type: ignore[misc]
-    return Loss(smoothed, nll)
+    return Loss(*_ChunkedCrossEntropy.apply(states, weight, labels, label_smoothing, r_drop, predicted))  # type: ignore[misc]
 
 
 def chunk_rows(vocab_size: int, device: str) -> int:
@@ -141,7 +163,13 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: FunctionCtx, states: Tensor, weight: Tensor, labels: Tensor, smoothing: float, r_drop: float
+        ctx: FunctionCtx,
+        states: Tensor,
+        weight: Tensor,
+        labels: Tensor,
+        smoothing: float,
+        r_drop: float,
+        predicted: Predicted | None,
     ) -> tuple[Tensor, Tensor]:
         device, passes = states.device.type, states.size(0)
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else states.dtype
@@ -151,25 +179,31 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         small_states, small_weight = states.to(dtype), weight.to(dtype)
         grad_states, grad_weight = torch.empty_like(small_states), torch.zeros_like(weight, dtype=torch.float32)
         smoothed, nll = torch.zeros((2,), dtype=torch.float32, device=states.device)
+        other, other_weight, keep = predicted or (states[0, :, :0], weight[:, :0], 0.0)
+        small_other_weight = other_weight.to(dtype)
+        parts = small_states, grad_states, labels.unsqueeze(-1), other.to(dtype)
         with torch.autocast(device, enabled=False):
-            for x, label, grad_x in zip(
-                small_states.split(rows, dim=1), labels.split(rows), grad_states.split(rows, dim=1), strict=True
-            ):
-                label = label.expand(passes, -1).unsqueeze(-1)  # [P, rows, 1]
+            for x, grad_x, label, y in zip(*(part.split(rows, dim=-2) for part in parts), strict=True):
+                label = label.expand(passes, -1, -1)  # [P, rows, 1]
                 logits = (x @ small_weight.T).float()  # [P, rows, V]
                 log_total = logits.logsumexp(-1, keepdim=True)
                 label_nll = (log_total - logits.gather(-1, label)).sum() / passes
                 uniform_nll = (log_total.squeeze(-1) - logits.mean(-1)).sum() / passes
                 nll = nll + label_nll
-                smoothed = smoothed + smoothed_nll(label_nll, uniform_nll, smoothing)
+                smoothed = smoothed + (1 - keep) * smoothed_nll(label_nll, uniform_nll, smoothing)
                 log_probs = logits.sub_(log_total)
+                target = (y @ small_other_weight.T).float().softmax(-1).mul_(keep) if keep else None  # [rows, V]
+                if target is not None:
+                    smoothed = smoothed - (target * log_probs).sum() / passes
                 divergence = _Divergence(log_probs) if passes == 2 and r_drop else None
                 if divergence:
                     smoothed = smoothed + r_drop / 4 * divergence.sum()
-                if needs_grad:  # softmax minus the smoothed label
+                if needs_grad:  # softmax minus the target distribution
                     slope = divergence.gradient().mul_(r_drop / 4) if divergence else None
-                    grad = log_probs.exp_().sub_(smoothing / vocab_size)
-                    grad.scatter_add_(-1, label, grad.new_full(label.shape, smoothing - 1))
+                    grad = log_probs.exp_().sub_((1 - keep) * smoothing / vocab_size)
+                    grad.scatter_add_(-1, label, grad.new_full(label.shape, (1 - keep) * (smoothing - 1)))
+                    if target is not None:
+                        grad -= target
                     if passes > 1:
                         grad /= passes
                     if slope is not None:
@@ -186,9 +220,9 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     @once_differentiable
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  # hidden by the decorator
         ctx: FunctionCtx, *grad_outputs: Tensor
-    ) -> tuple[Tensor, Tensor, None, None, None]:
+    ) -> tuple[Tensor, Tensor, None, None, None, None]:
         grad_states, grad_weight = ctx.saved_tensors  # type: ignore[attr-defined]
-        return grad_states * grad_outputs[0], grad_weight * grad_outputs[0], None, None, None
+        return grad_states * grad_outputs[0], grad_weight * grad_outputs[0], None, None, None, None
 
 
 class _Divergence:

@@ -55,6 +55,12 @@ class Recipe:
         "weight of the divergence between two passes with different dropout (Liang et al. 2021); 0: one pass",
         OFF_OR_MORE,
     ] = 0.0
+    keep: Annotated[
+        float,
+        "share of the target distribution that is what the model of --init predicts, but for pairs made by rule (Li "
+        "and Hoiem 2016); 0: none",
+        NumberRange(float, 0, 1),
+    ] = 0.0
     clip_norm: Annotated[float, "largest norm of the gradient; 0: no clipping", OFF_OR_MORE] = 0.0
     bucketing: Annotated[
         Bucketing,
@@ -92,8 +98,9 @@ class Recipe:
         for name, names in (("bucketing", get_args(Bucketing)), ("schedule", get_args(ScheduleName))):
             if getattr(self, name) not in names:
                 raise ValueError(f"{name} ({getattr(self, name)!r}) must be one of {', '.join(names)}")
-        if self.r_drop and self.bucketing == "packed":
-            raise ValueError(f"r_drop ({self.r_drop}) must be 0 with --bucketing packed, whose loss has no R-Drop")
+        for name in ("r_drop", "keep"):
+            if (value := getattr(self, name)) and self.bucketing == "packed":
+                raise ValueError(f"{name} ({value}) must be 0 with --bucketing packed, whose loss has no such part")
 
     def history_steps(self) -> frozenset[int]:
         """Return the steps of the `history` snapshots: k^3 times a constant, as most changes early in training."""
@@ -151,16 +158,7 @@ RECIPES: dict[str, Recipe] = {
     # From the parameters of en-de (`fit --init`), on its own translations.
     "en-de-mask-predict": replace(_EN_DE, steps=1_600, warmup=300, rate_scale=0.166, cooldown=800, snapshot_every=400),
     # Warm-up of Wu et al. (2021): 8,000 steps of two such batches, peak rate 5e-3 (here 3.5e-3), no cooldown.
-    "multi30k": Recipe(
-        steps=7_000,
-        batch_tokens=4_096,
-        warmup=2_000,
-        rate_scale=1.75,
-        cooldown=2_500,
-        max_length=128,
-        snapshot_every=500,
-        bucketing="target",
-    ),
+    "multi30k": replace(_EN_DE, steps=7_000, warmup=2_000, rate_scale=1.75, cooldown=2_500),
     # Linearised trees are long. Warm-up as in `transformer_parsing_base` of the authors' Tensor2Tensor.
     "parsing": replace(_PAPER, warmup=16_000, max_length=512),
     # Small batches: more steps in the same time on a CPU.

@@ -93,7 +93,7 @@ def test_a_new_score_replaces_the_old_one_of_the_same_setting(checkpoint: Path) 
 def test_a_card_says_in_how_many_pieces_a_pair_was(checkpoint: Path, tmp_path: Path) -> None:
     loaded = load_checkpoint(checkpoint)
     manifest = TRAINING["manifest"] | {"bpe_dropout": 0.1, "segmentations": 8, "text_normalization": 1}
-    manifest |= {"copying": 0.01, "capitals": 0.02, "synthetic_pairs": 1_200}
+    manifest |= {"copying": 0.01, "capitals": 0.02, "by_rule": [[5, 1_000], [2_000, 2_205]]}
     save_checkpoint(checkpoint, loaded.model, loaded.tokenizer, TRAINING | {"manifest": manifest})
     write_card(checkpoint, tmp_path / "card.md", None)
     card = (tmp_path / "card.md").read_text(encoding="utf-8")

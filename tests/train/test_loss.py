@@ -86,6 +86,42 @@ def test_r_drop_runs_a_batch_twice_in_training_alone(tiny_model: Transformer) ->
     torch.testing.assert_close(heavier.train()(batch).smoothed, without.eval()(batch).smoothed)
 
 
+def test_predictions_replace_a_share_of_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train.loss, "CHUNK_LOGITS", 50 * 16)
+    states, weight, labels = example()
+    other, other_weight = torch.randn(len(labels), 6), torch.randn(len(weight), 6)
+    loss = smoothed_cross_entropy(states[None], weight, labels, 0.1, predicted=(other, other_weight, 0.7))
+    logits = states @ weight.T
+    targets = (labels, 0.3, 0.1), ((other @ other_weight.T).softmax(-1), 0.7, 0.0)
+    expected = sum(
+        share * F.cross_entropy(logits, target, label_smoothing=smoothing, reduction="sum")
+        for target, share, smoothing in targets
+    )
+    torch.testing.assert_close(loss.smoothed, expected)
+    torch.testing.assert_close(loss.nll, F.cross_entropy(logits, labels, reduction="sum"))
+    for gradient, right in zip(
+        *(torch.autograd.grad(each, (states, weight)) for each in (loss.smoothed, expected)), strict=True
+    ):
+        torch.testing.assert_close(gradient, right, rtol=1e-4, atol=1e-4)
+
+
+def test_a_model_that_keeps_what_it_predicts_learns_from_pairs_made_by_rule_alone(tiny_model: Transformer) -> None:
+    model = Transformer(replace(tiny_model.config, dropout=0.0))
+    keeping, plain = TranslationLoss(model, 0.1, keep=1.0).train(), TranslationLoss(model, 0.1)
+    pairs = [([5, 6, 7], [8, 9]), ([10] * 9, [11] * 14)]
+    slopes = [
+        torch.cat([slope.flatten() for slope in torch.autograd.grad(loss.smoothed, list(model.parameters()))])
+        for loss in (
+            keeping(make_batch(pairs)),
+            keeping(replace(make_batch(pairs), by_rule=torch.tensor([False, True]))),
+            plain(make_batch(pairs[1:])),
+        )
+    ]
+    assert slopes[0].abs().max() < 1e-4 < slopes[2].abs().max()
+    torch.testing.assert_close(slopes[1], slopes[2], rtol=1e-4, atol=1e-4)
+    assert torch.equal(keeping.eval()(make_batch(pairs)).smoothed, plain.eval()(make_batch(pairs)).smoothed)
+
+
 def test_a_gpu_has_few_large_chunks_and_never_the_logits_of_a_whole_batch() -> None:
     tokens, vocab_size = 25_000, 37_000  # the paper's (5.1)
     rows = chunk_rows(vocab_size, "cuda")
@@ -181,3 +217,7 @@ def test_the_loss_of_masked_tokens_and_of_the_length(tiny_model: Transformer) ->
     torch.testing.assert_close(loss.smoothed, expected)
     with pytest.raises(ValueError, match=r"^r_drop \(1.0\) must be 0 for a model without causal mask: its loss has no"):
         loss_module(model, 0.1, 1.0)
+    with pytest.raises(
+        ValueError, match=r"^keep \(0.5\) must be 0 for a model without causal mask: its loss has no such"
+    ):
+        loss_module(model, 0.1, keep=0.5)

@@ -40,6 +40,17 @@ def test_a_run_from_a_checkpoint_learns_and_resumes_to_the_same_bits(tmp_path: P
     assert not torch.equal(parameters(whole), parameters(load_checkpoint(trained).model))
 
 
+def test_a_run_that_keeps_predictions_resumes_to_the_same_bits(tmp_path: Path, run_fit: Fit, trained: Path) -> None:
+    """They are those of the checkpoint, not of the step that the run is resumed from."""
+    run_fit(tmp_path / "parts", init=trained, steps=3, keep=1.0)
+    resumed = run_fit(tmp_path / "parts", init=trained, steps=6, keep=1.0)
+    whole = run_fit(tmp_path / "whole", init=trained, steps=6, keep=1.0)
+    assert torch.equal(parameters(resumed), parameters(whole))
+    given = parameters(load_checkpoint(trained).model)
+    free = run_fit(tmp_path / "free", init=trained, steps=6)
+    assert (parameters(whole) - given).norm() < (parameters(free) - given).norm()
+
+
 def test_a_model_without_causal_mask_starts_from_one_with_it_and_resumes_to_the_same_bits(
     tmp_path: Path, run_fit: Fit, trained: Path
 ) -> None:

@@ -47,17 +47,27 @@ class Batches:
         bucketing: sort key of pairs before they are cut into batches. `longest`: length of the longer side, then the
             difference, for the least padding; `target`: length of the target, then of the source. `packed`: none, the
             batches are without padding.
+        by_rule: (first, end) of the pairs made by rule
 
     Raises:
         DataError: no pair is short enough.
     """
 
     def __init__(
-        self, shards: TokenShards, batch_tokens: int, seed: int, max_length: int = 256, bucketing: Bucketing = "longest"
+        self,
+        shards: TokenShards,
+        batch_tokens: int,
+        seed: int,
+        max_length: int = 256,
+        bucketing: Bucketing = "longest",
+        by_rule: Sequence[tuple[int, int]] = (),
     ) -> None:
         self.shards, self.batch_tokens, self.seed = shards, batch_tokens, seed
         self.bucketing: Bucketing = bucketing
         self.lengths = shards.lengths()
+        self._by_rule = np.zeros(len(shards), dtype=bool)
+        for first, end in by_rule:
+            self._by_rule[first:end] = True
         self._packed = PackedShape(batch_tokens, max_length) if bucketing == "packed" else None
         longest = min(max_length, self._packed.usable_rows if self._packed else batch_tokens)
         self.usable = np.flatnonzero(self.lengths.max(axis=1) <= longest)
@@ -102,7 +112,7 @@ class Batches:
 
     def _batch(self, indices: np.ndarray) -> Batch | PackedBatch:
         if self._packed is None:
-            return self.shards.batch(indices)
+            return replace(self.shards.batch(indices), by_rule=torch.from_numpy(self._by_rule[indices]))
         return self._packed.batch(*(self.shards.side(side, indices) for side in range(len(SIDES))))
 
     def _from(self, position: Position) -> Iterator[tuple[np.ndarray, Position]]:

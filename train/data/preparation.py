@@ -68,7 +68,8 @@ def prepare(folder: Path, wanted: Preparation, *, overwrite: bool = False) -> di
             given.sample_batch([], wanted.segmentation.bpe_dropout, seed=0)
         survey, times = _survey(work, wanted)
         pieces = _tokenizer(work, wanted, times, given)
-        counts = _write_tokens(work, wanted, times, pieces, {source.casefold() for source, _ in valid_pairs})
+        held_out = {source.casefold() for source, _ in valid_pairs}
+        counts, by_rule = _write_tokens(work, wanted, times, pieces, held_out)
         valid_counts = _write_validation(work, valid_pairs, pieces)
         manifest = {
             "files": settings["files"],
@@ -78,7 +79,7 @@ def prepare(folder: Path, wanted: Preparation, *, overwrite: bool = False) -> di
             "repeat": wanted.repeat,
             **asdict(wanted.segmentation),
             **asdict(wanted.synthesis),
-            "synthetic_pairs": counts["pairs"] // wanted.segmentation.segmentations - int(times.sum()),
+            "by_rule": by_rule,
             "text_normalization": text_normalization.VERSION,
             "train": counts,
             "valid": valid_counts,
@@ -235,14 +236,15 @@ def _tokenizer(
 
 def _write_tokens(
     work: Path, wanted: Preparation, times: np.ndarray, pieces: SentencePieceTokenizer, held_out: Collection[str]
-) -> dict[str, int]:
-    """Write the training shards, recording the progress after every chunk.
+) -> tuple[dict[str, int], list[list[int]]]:
+    """Write the training shards, recording the progress after every chunk; return counts, and where the pairs made by
+    rule begin and end.
 
-    The pairs made by rule come behind the chunk that they are made from, whose number of the first pair is their seed;
-    none is made from a source in `held_out`, which is in lower case.
+    These come behind the chunk that they are made from, whose number of the first pair is their seed; none is made from
+    a source in `held_out`, which is in lower case.
     """
     progress = work / "progress.json"
-    done: dict[str, Any] = {"read": 0, "counts": [0, 0, 0]}
+    done: dict[str, Any] = {"read": 0, "counts": [0, 0, 0], "by_rule": []}
     if progress.exists():
         with _unfinished(work):
             done = read_json(progress)
@@ -254,14 +256,17 @@ def _write_tokens(
             epoch = [each for each, count in zip(chunk, chunk_times, strict=True) for _ in range(count)]
             usable = [pair for pair in epoch if pair[0].casefold() not in held_out]
             made = list(synthetic_pairs(usable, wanted.synthesis, seed=start))
-            chunk, chunk_times = chunk + made, np.append(chunk_times, np.ones(len(made), dtype=np.int64))
-            if wanted.segmentation.bpe_dropout:
-                _append_sampled(writer, pieces, chunk, chunk_times, wanted.segmentation, start)
-            else:
-                _append(writer, pieces, chunk, chunk_times)
+            ends = []
+            for part, part_times in ((chunk, chunk_times), (made, np.ones(len(made), dtype=np.int64))):
+                if wanted.segmentation.bpe_dropout:
+                    _append_sampled(writer, pieces, part, part_times, wanted.segmentation, start)
+                else:
+                    _append(writer, pieces, part, part_times)
+                ends.append(writer.counts[0])
             writer.flush()
-            write_text(progress, readable_json({"read": read, "counts": writer.counts}))
-    return dict(zip(COUNTS, writer.counts, strict=True))
+            done["by_rule"] += [ends] if made else []
+            write_text(progress, readable_json({**done, "read": read, "counts": writer.counts}))
+    return dict(zip(COUNTS, writer.counts, strict=True)), done["by_rule"]
 
 
 def _write_validation(work: Path, pairs: list[Pair], pieces: SentencePieceTokenizer) -> dict[str, int]:

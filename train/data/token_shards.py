@@ -54,6 +54,7 @@ class Batch(Tensors):
     target_in: Tensor  # <s> pieces
     target_out: Tensor  # pieces </s>: the decoder's labels
     num_tokens: int  # target tokens without padding
+    by_rule: Tensor | None = None  # [B] boolean: pairs that `train.data.synthetic_pairs` made
 
 
 class TokenShards:

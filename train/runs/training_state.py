@@ -19,6 +19,7 @@ from train.packed import PackedLoss
 from train.recipe import Recipe
 from train.runs.log_writer import Window
 from train.runs.state_file import check_like
+from train.warm_start import Initial
 
 REQUIRED = ("step", "position", "hours", "model", "optimizer", "windows")  # of a state; older ones lack the others
 
@@ -33,14 +34,25 @@ class Training:
         validations_since_best: validations since then.
     """
 
-    def __init__(self, config: TransformerConfig, recipe: Recipe, world: World, compiled: bool = False) -> None:
+    def __init__(
+        self,
+        config: TransformerConfig,
+        recipe: Recipe,
+        world: World,
+        compiled: bool = False,
+        initial: Initial | None = None,
+    ) -> None:
         torch.manual_seed(recipe.seed)
         self.model = Transformer(config).to(world.device).train()
+        if initial:
+            initial.load_into(self.model)
+        elif recipe.keep:
+            raise ValueError(f"keep ({recipe.keep}) needs the model whose predictions are kept: give it with --init")
         exclude_untrained(self.model)  # they stay in the optimizer, whose saved state depends on the order
         loss = (
             PackedLoss(self.model, recipe.label_smoothing, compiled)
             if recipe.bucketing == "packed"
-            else loss_module(self.model, recipe.label_smoothing, recipe.r_drop)
+            else loss_module(self.model, recipe.label_smoothing, recipe.r_drop, recipe.keep)
         )
         self.loss_of = world.wrap(loss)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=ADAM_BETAS, eps=ADAM_EPS, fused=True)

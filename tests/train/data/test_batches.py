@@ -122,6 +122,15 @@ def test_resuming_within_an_epoch_gives_the_same_batches(shards: TokenShards) ->
             assert all(same(*pair) for pair in zip(group.batches, expected.batches, strict=True))
 
 
+def test_batches_say_which_pairs_were_made_by_rule(shards: TokenShards) -> None:
+    batches = Batches(shards, 1500, 1, 100, by_rule=[(0, 50), (2000, 2999)])
+    rows = [each for group in itertools.islice(batches.groups(Position()), 40) for each in group.batches]
+    numbers = torch.cat([batch.source[:, 0] - 4 for batch in rows])
+    made = torch.cat([batch.by_rule for batch in rows])
+    assert torch.equal(made, (numbers < 50) | ((numbers >= 2000) & (numbers < 2999)))
+    assert 0 < made.sum() < len(made)
+
+
 def test_ranks_share_the_batches_of_a_step_and_indices_name_its_pairs(shards: TokenShards) -> None:
     batches = batches_of(shards)
     alone = next(batches.groups(Position(), accumulate=4))

@@ -157,14 +157,14 @@ def test_pairs_made_by_rule_follow_the_others(
     pairs = decoded(tmp_path / "data", "train")
     assert (pairs[:8], pairs[14:22]) == (parallel_text[:8], parallel_text[8:16])
     assert all(source.isupper() == target.isupper() for source, target in pairs)
-    facts = {"copying": 0.25, "capitals": 0.5, "synthetic_pairs": 12}
+    facts = {"copying": 0.25, "capitals": 0.5, "by_rule": [[8, 14], [22, 28]]}
     assert {name: manifest[name] for name in facts} == facts
     assert manifest["train"]["pairs"] == len(pairs) == 28
     with pytest.raises(DataError, match=r"another copying \(0.25, not 0.0\), capitals \(0.5, not 0.0\): give another"):
         prepared_from(tmp_path / "data", texts)
     options = {"synthesis": synthesis, "segmentation": segmentation}
-    assert prepared_from(tmp_path / "sampled", texts, **options)["synthetic_pairs"] == 12
-    assert prepared_from(tmp_path / "none", (texts[0], held_out), **options)["synthetic_pairs"] == 0
+    assert prepared_from(tmp_path / "sampled", texts, **options)["by_rule"] == [[16, 28], [44, 56]]
+    assert prepared_from(tmp_path / "none", (texts[0], held_out), **options)["by_rule"] == []
 
 
 def test_bpe_dropout_needs_merges(tmp_path: Path, texts: Texts) -> None:
