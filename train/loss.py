@@ -211,7 +211,8 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
                     grad = grad.to(dtype)
                     for one, out in zip(grad, grad_x, strict=True):
                         torch.mm(one, small_weight, out=out)
-                    grad_weight += grad.flatten(0, 1).T @ x.flatten(0, 1)
+                    if ctx.needs_input_grad[1]:  # type: ignore[attr-defined]
+                        grad_weight += grad.flatten(0, 1).T @ x.flatten(0, 1)
         ctx.save_for_backward(grad_states.to(states.dtype), grad_weight.to(weight.dtype))  # type: ignore[attr-defined]
         ctx.mark_non_differentiable(nll)  # type: ignore[attr-defined]
         return smoothed, nll

@@ -61,6 +61,9 @@ class Recipe:
         "and Hoiem 2016); 0: none",
         NumberRange(float, 0, 1),
     ] = 0.0
+    only: Annotated[
+        str, "train only parameters whose names have one of these parts, with commas between them: encoder; '': all"
+    ] = ""
     clip_norm: Annotated[float, "largest norm of the gradient; 0: no clipping", OFF_OR_MORE] = 0.0
     bucketing: Annotated[
         Bucketing,
@@ -162,7 +165,8 @@ RECIPES: dict[str, Recipe] = {
     # Linearised trees are long. Warm-up as in `transformer_parsing_base` of the authors' Tensor2Tensor.
     "parsing": replace(_PAPER, warmup=16_000, max_length=512),
     # Small batches: more steps in the same time on a CPU.
-    "parsing-small": Recipe(
+    "parsing-small": replace(
+        _EN_DE,
         steps=6_500,
         batch_tokens=2_048,
         warmup=600,
@@ -170,7 +174,6 @@ RECIPES: dict[str, Recipe] = {
         cooldown=2_000,
         max_length=300,
         snapshot_every=400,
-        bucketing="target",
     ),
     # Peak rate 8e-4: with rates above 2e-3 the model does not learn to look at the picture in 1,500 steps. It learns
     # faster from lines of one to three characters at first (max_length 15), and from all others then (`fit --init`).

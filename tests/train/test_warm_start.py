@@ -40,6 +40,13 @@ def test_a_run_from_a_checkpoint_learns_and_resumes_to_the_same_bits(tmp_path: P
     assert not torch.equal(parameters(whole), parameters(load_checkpoint(trained).model))
 
 
+def test_a_run_changes_only_the_parameters_with_a_part_of_their_names(tmp_path: Path, run_fit: Fit, trained: Path):
+    changed = run_fit(tmp_path / "run", init=trained, steps=1, only="encoder,cross_attention", keep=0.5).state_dict()
+    for name, parameter in load_checkpoint(trained).model.state_dict().items():
+        is_trained = ("encoder" in name or "cross_attention" in name) and not name.endswith("k_proj.bias")
+        assert torch.equal(changed[name], parameter) != is_trained, name
+
+
 def test_a_run_that_keeps_predictions_resumes_to_the_same_bits(tmp_path: Path, run_fit: Fit, trained: Path) -> None:
     """They are those of the checkpoint, not of the step that the run is resumed from."""
     run_fit(tmp_path / "parts", init=trained, steps=3, keep=1.0)

@@ -50,7 +50,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name, purpose in (
         ("copying", "with numbers, addresses, code and the like, the same on both sides"),
-        ("capitals", "in capitals on both sides or, one of four, with a source in lower case"),
+        ("capitals", "with a source in capitals or, one of four, in lower case, and the target as it is"),
     ):
         parser.add_argument(
             f"--{name}",

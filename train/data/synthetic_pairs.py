@@ -1,7 +1,8 @@
 """Pairs made by rule from training pairs, to teach what text has too little of: copying letter by letter, and capitals.
 
 A word that stands once on each side, alike, is a name or a number, so whatever is to be copied can take its place, on
-both sides at once. Currey et al. (2017) copy whole sentences for the same purpose.
+both sides at once. Currey et al. (2017) copy whole sentences for the same purpose. What stands in capitals, letter by
+letter, is translated into whole pieces, which a model writes already.
 """
 
 import random
@@ -55,7 +56,7 @@ class Synthesis:
     """
 
     copying: float = 0.0  # with numbers, addresses, code and the like, the same on both sides
-    capitals: float = 0.0  # in capitals on both sides or, one of four, with a source in lower case
+    capitals: float = 0.0  # with a source in capitals or, one of four, in lower case, and the target as it is
 
     def __post_init__(self) -> None:
         for name, share in vars(self).items():
@@ -73,7 +74,7 @@ def synthetic_pairs(pairs: Sequence[Pair], synthesis: Synthesis, seed: int) -> I
         yield _copied(draw.choice(sharing if number % 3 else short), words, draw)
     for number in range(capitals if shorter else 0):
         source, target = draw.choice(shorter)
-        yield (source.upper(), target.upper()) if number % 4 else (source.lower(), target)
+        yield (source.upper() if number % 4 else source.lower()), target
 
 
 def _copied(pair: Pair, words: Sequence[str], draw: random.Random) -> Pair:

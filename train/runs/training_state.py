@@ -48,7 +48,7 @@ class Training:
             initial.load_into(self.model)
         elif recipe.keep:
             raise ValueError(f"keep ({recipe.keep}) needs the model whose predictions are kept: give it with --init")
-        exclude_untrained(self.model)  # they stay in the optimizer, whose saved state depends on the order
+        exclude_untrained(self.model, recipe.only)  # they stay in the optimizer, whose saved state depends on the order
         loss = (
             PackedLoss(self.model, recipe.label_smoothing, compiled)
             if recipe.bucketing == "packed"

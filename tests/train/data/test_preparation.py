@@ -156,7 +156,7 @@ def test_pairs_made_by_rule_follow_the_others(
     manifest = prepared_from(tmp_path / "data", texts, synthesis=synthesis)
     pairs = decoded(tmp_path / "data", "train")
     assert (pairs[:8], pairs[14:22]) == (parallel_text[:8], parallel_text[8:16])
-    assert all(source.isupper() == target.isupper() for source, target in pairs)
+    assert sum(source.isupper() for source, _ in pairs) == 6
     facts = {"copying": 0.25, "capitals": 0.5, "by_rule": [[8, 14], [22, 28]]}
     assert {name: manifest[name] for name in facts} == facts
     assert manifest["train"]["pairs"] == len(pairs) == 28

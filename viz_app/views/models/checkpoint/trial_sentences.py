@@ -3,24 +3,12 @@
 # By ISO 639-1; the same three sentences in each language.
 SENTENCES: dict[str, tuple[str, str, str]] = {
     "en": ("The weather is nice today.", "Where is the nearest station?", "She has not read my book."),
-    "de": (
-        "Das Wetter ist heute schön.",
-        "Wo ist der nächste Bahnhof?",
-        "Sie hat das Buch, das ich ihr gegeben habe, nicht gelesen.",
-    ),
-    "fr": (
-        "Il fait beau aujourd'hui.",
-        "Où est la gare la plus proche ?",
-        "Elle n'a pas lu le livre que je lui ai donné.",
-    ),
+    "de": ("Das Wetter ist heute schön.", "Wo ist der nächste Bahnhof?", "Sie hat mein Buch nicht gelesen."),
+    "fr": ("Il fait beau aujourd'hui.", "Où est la gare la plus proche ?", "Elle n'a pas lu mon livre."),
     "es": ("Hoy hace buen tiempo.", "¿Dónde está la estación más cercana?", "Ella no ha leído mi libro."),
     "it": ("Oggi il tempo è bello.", "Dov'è la stazione più vicina?", "Lei non ha letto il mio libro."),
     "pt": ("O tempo está bom hoje.", "Onde fica a estação mais próxima?", "Ela não leu o meu livro."),
-    "nl": (
-        "Het is vandaag mooi weer.",
-        "Waar is het dichtstbijzijnde station?",
-        "Ze heeft het boek dat ik haar gaf niet gelezen.",
-    ),
+    "nl": ("Het is vandaag mooi weer.", "Waar is het dichtstbijzijnde station?", "Ze heeft mijn boek niet gelezen."),
     "sv": ("Vädret är fint idag.", "Var ligger närmaste station?", "Hon har inte läst min bok."),
     "ru": ("Сегодня хорошая погода.", "Где ближайший вокзал?", "Она не прочитала мою книгу."),
     "zh": ("今天天气很好。", "最近的车站在哪里？", "她没有读我的书。"),
