@@ -20,6 +20,7 @@ from core.model.schedule import WARMUP_SHARE
 from train import distributed
 from train.data.batches import Batches, Group, Prefetched
 from train.data.prepared_corpus import Corpus
+from train.data.token_shards import DataError
 from train.distributed import World
 from train.precision import measure_precisions, resolve_precision
 from train.recipe import Recipe
@@ -66,6 +67,8 @@ def fit(
     with ExitStack() as stack:
         world = stack.enter_context(distributed.join(device))
         run, corpus = RunFolder(folder), Corpus.open(data, config)
+        if recipe.keep and corpus.manifest.get("synthetic_pairs"):  # of an older version
+            raise DataError(f"{data} does not say which pairs were made by rule, for --keep: prepare it again")
         by_rule = corpus.manifest.get("by_rule", [])
         batches = Batches(corpus.train, recipe.batch_tokens, recipe.seed, recipe.max_length, recipe.bucketing, by_rule)
         _check_precision(recipe, world.device)

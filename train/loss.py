@@ -46,8 +46,7 @@ class TranslationLoss(nn.Module):
         self.model = model
         self.label_smoothing = label_smoothing
         self.r_drop = r_drop
-        self.keep = keep
-        self.kept = copy.deepcopy(model).requires_grad_(False) if keep else None
+        self.keep, self.kept = keep, copy.deepcopy(model).requires_grad_(False) if keep else None
 
     def forward(self, batch: Batch) -> Loss:
         passes = 2 if self.r_drop and self.training else 1

@@ -31,15 +31,15 @@ def is_trained(name: str) -> bool:
     return not name.endswith("k_proj.bias")
 
 
-def exclude_untrained(model: nn.Module, only: str = "") -> None:
+def exclude_untrained(model: nn.Module, only: str = "all") -> None:
     """Exclude the parameters that training does not change from gradients, and all whose names have no part of `only`.
 
     Raises:
         ValueError: a part of `only`, between commas, is in no name.
     """
-    names = [name for name, _ in model.named_parameters()]
-    if unknown := [part for part in only.split(",") if not any(part in name for name in names)]:
-        raise ValueError(f"only ({only!r}) must be parts of names of parameters, such as encoder, not {unknown[0]}")
-    for name, parameter in model.named_parameters():
-        if not is_trained(name) or not any(part in name for part in only.split(",")):
+    named, parts = dict(model.named_parameters()), [""] if only == "all" else only.split(",")
+    if unknown := [part for part in parts if not any(part in name for name in named)]:
+        raise ValueError(f"only ({only!r}) must be all or parts of names of parameters, as encoder, not {unknown[0]}")
+    for name, parameter in named.items():
+        if not is_trained(name) or not any(part in name for part in parts):
             parameter.requires_grad_(False)

@@ -1,6 +1,8 @@
 """Runs that start from the parameters of a checkpoint."""
 
+import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from core.text.tokenizer import SentencePieceTokenizer
 from tests.train.conftest import Fit, parameters, write_pairs
 from train.data.preparation import prepare
 from train.data.preparation_settings import Preparation
+from train.data.token_shards import DataError, read_manifest
 
 
 @pytest.fixture
@@ -74,6 +77,19 @@ def test_a_model_without_causal_mask_starts_from_one_with_it_and_resumes_to_the_
     snapshot = tmp_path / "parts" / "snapshots" / "step-00000002.safetensors"
     with pytest.raises(ValueError, match=r"differs from the preset in mask_id \(3, not None\): start from"):
         run_fit(tmp_path / "back", init=snapshot, steps=1)
+
+
+def test_predictions_are_kept_only_where_it_is_known_which_pairs_were_made_by_rule(
+    tmp_path: Path, prepared: Path, run_fit: Fit, trained: Path
+) -> None:
+    older = shutil.copytree(prepared, tmp_path / "older")
+    (older / "checksums.json").unlink()
+    manifest = {**read_manifest(older), "synthetic_pairs": 4}
+    (older / "manifest.json").write_text(json.dumps({key: manifest[key] for key in manifest if key != "by_rule"}))
+    run_fit(tmp_path / "run", data=older, init=trained, steps=1)
+    with pytest.raises(DataError, match=r"older does not say which pairs were made by rule, for --keep: prepare it"):
+        run_fit(tmp_path / "keeping", data=older, init=trained, steps=1, keep=0.5)
+    assert not (tmp_path / "keeping").exists()
 
 
 def test_a_run_with_another_checkpoint_is_another_run(tmp_path: Path, run_fit: Fit, trained: Path) -> None:

@@ -247,7 +247,7 @@ def _write_tokens(
     done: dict[str, Any] = {"read": 0, "counts": [0, 0, 0], "by_rule": []}
     if progress.exists():
         with _unfinished(work):
-            done = read_json(progress)
+            done |= read_json(progress)
     text = islice(_with_progress(wanted.train, "writing tokens", len(times)), done["read"], None)
     with ShardWriter(work / "train", pieces.vocab_size, done["counts"]) as writer:
         for start in range(done["read"], len(times), CHUNK):

@@ -63,7 +63,10 @@ def test_few_minutes_of_a_cpu_take_small_batches_and_a_run_keeps_its_own(
         (["--cooldown-minutes", "2"], r"cooldown_minutes \(2\) must be at most minutes \(0\)"),
         (["--keep", "0.5"], r"keep \(0.5\) needs the model whose predictions are kept: give it with --init"),
         (["--keep", "0.5", "--bucketing", "packed"], r"keep \(0.5\) must be 0 with --bucketing packed, whose loss has"),
-        (["--only", "encoder,head"], r"only \('encoder,head'\) must be parts of names of parameters, .* not head"),
+        (
+            ["--only", "encoder,head"],
+            r"only \('encoder,head'\) must be all or parts of names of parameters, .* not head",
+        ),
         (["--history", "1"], r"history \(1\) must be at least 2, for the first and the last step; 0 turns it off"),
     ],
 )
