@@ -121,6 +121,8 @@ def test_another_vocabulary_keeps_the_embeddings_of_shared_pieces(
     config = replace(child.config, vocab_size=390)
     save_checkpoint(tmp_path / "other.safetensors", Transformer(config), other)
 
+    with pytest.raises(ValueError, match=r"keep \(0.5\) needs --init with a model of the data's vocabulary"):
+        run_fit(tmp_path / "keeping", init=tmp_path / "other.safetensors", keep=0.5)
     model = run_fit(tmp_path / "run", init=tmp_path / "other.safetensors", steps=1, rate_scale=1e-9)
     parent = load_checkpoint(tmp_path / "other.safetensors").model
     afresh = run_fit(tmp_path / "afresh", steps=1, rate_scale=1e-9)

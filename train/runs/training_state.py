@@ -46,8 +46,8 @@ class Training:
         self.model = Transformer(config).to(world.device).train()
         if initial:
             initial.load_into(self.model)
-        elif recipe.keep:
-            raise ValueError(f"keep ({recipe.keep}) needs the model whose predictions are kept: give it with --init")
+        if recipe.keep and (initial is None or initial.shared is not None):
+            raise ValueError(f"keep ({recipe.keep}) needs --init with a model of the data's vocabulary")
         exclude_untrained(self.model, recipe.only)  # they stay in the optimizer, whose saved state depends on the order
         loss = (
             PackedLoss(self.model, recipe.label_smoothing, compiled)

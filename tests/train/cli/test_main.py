@@ -61,7 +61,7 @@ def test_few_minutes_of_a_cpu_take_small_batches_and_a_run_keeps_its_own(
         (["--bucketing", "none"], r"bucketing \('none'\) must be one of longest, target, packed"),
         (["--schedule", "cosine"], r"schedule \('cosine'\) must be one of inverse_sqrt, constant"),
         (["--cooldown-minutes", "2"], r"cooldown_minutes \(2\) must be at most minutes \(0\)"),
-        (["--keep", "0.5"], r"keep \(0.5\) needs the model whose predictions are kept: give it with --init"),
+        (["--keep", "0.5"], r"keep \(0.5\) needs --init with a model of the data's vocabulary"),
         (["--keep", "0.5", "--bucketing", "packed"], r"keep \(0.5\) must be 0 with --bucketing packed, whose loss has"),
         (
             ["--only", "encoder,head"],
