@@ -15,14 +15,14 @@ from core.text.tokenizer import SentencePieceTokenizer, Tokenizer
 from train.snapshot_checksum import check_checksum
 
 # training facts of the checkpoint that the new run records
-RECORDED = ("preset", "command", "commit", "steps", "hours", "hardware", "date", "init", "averaged", "stored_as")
+FACTS = "preset", "command", "commit", "steps", "recipe", "hours", "hardware", "date", "init", "averaged", "stored_as"
 # the joint embedding matrix, the only parameter of a trained model that depends on the vocabulary
 EMBEDDING = "embedding.tokens.weight"
 
 
 def recorded(training: dict[str, Any]) -> dict[str, Any]:
     """Return the training facts of a checkpoint that another one, which goes back to it, records."""
-    return {name: training[name] for name in RECORDED if name in training}
+    return {name: training[name] for name in FACTS if name in training}
 
 
 @dataclass(frozen=True)

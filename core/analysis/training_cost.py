@@ -84,7 +84,7 @@ class TrainingCost(NamedTuple):
     """Cost of the runs that made a checkpoint."""
 
     steps: int  # of all runs
-    flops: float  # counted, as if every batch was full and as large as those of the last run: at most
+    flops: float  # counted, as if every batch was full, and of the last run's size where none is recorded: at most
     hours: float | None  # of all runs; None where one is not recorded
 
 
@@ -98,12 +98,12 @@ def training_cost(config: TransformerConfig, training: dict[str, Any]) -> Traini
     recipe, sizes = training.get("recipe", {}), training.get("manifest", {}).get("train")
     if "batch_tokens" not in recipe or not sizes or None in steps:
         return None
-    tokens = recipe["batch_tokens"] * recipe.get("accumulate", 1)
     length = max(sizes["source_tokens"], sizes["target_tokens"]) / sizes["pairs"]
-    total = sum(each for each in steps if each is not None)
-    hours = [run.get("hours") for run in training_runs(training)]
+    hours, tokens = [run.get("hours") for run in training_runs(training)], 0
+    for count, batch in zip(steps, (run.get("recipe", recipe) for run in training_runs(training)), strict=True):
+        tokens += (count or 0) * batch["batch_tokens"] * batch.get("accumulate", 1)
     return TrainingCost(
-        total,
-        total * counted_flops(config, tokens, tokens, length),
+        sum(count or 0 for count in steps),
+        counted_flops(config, tokens, tokens, length),
         None if None in hours else sum(float(each) for each in hours if each is not None),
     )

@@ -12,14 +12,15 @@ def training_runs(training: object) -> list[dict[str, Any]]:
     """Return the facts of all runs that made a checkpoint, the first run first, from its untrusted facts.
 
     `init` has those of the checkpoint that its run started from, and `averaged` the other runs of a mean over several.
+    A run counts once, as its last snapshot in the mean records it.
     """
-    runs: list[dict[str, Any]] = []
-    pending = [training]
+    runs, pending = list[dict[str, Any]](), [training]
     while pending:
         facts: Any = pending.pop()
         if isinstance(facts, dict):
             runs.append(facts)
-            pending += [facts.get("init"), *(part.get("run") for part in averaged_files(facts))]
+            others = [run for part in averaged_files(facts) if isinstance(run := part.get("run"), dict)]
+            pending += [facts.get("init"), *{str(run.get("command", id(run))): run for run in others}.values()]
     return runs[::-1]
 
 

@@ -102,15 +102,18 @@ def test_a_mean_of_several_runs_records_them_all(tmp_path: Path, tokenizer: Sent
     assert own == {"file": paths[3].name, "steps": 13}
     next_run = Initial.read(mean, load_checkpoint(mean).config, tokenizer).facts
     assert steps_of_runs({"steps": 20, "init": next_run}) == [10, 11, None, 12, 13, 20]
-    average([paths[0], paths[1], paths[3]], mean)
+    earlier, side_run = tmp_path / "step-00000000.safetensors", load_checkpoint(paths[1])
+    save_checkpoint(earlier, side_run.model, side_run.tokenizer, {**side_run.training, "steps": 5})
+    average([paths[0], earlier, paths[1], paths[3]], mean)
+    assert steps_of_runs(load_checkpoint(mean).training) == [10, 11, 13]
     write_card(mean, tmp_path / "card.md")
     commands = (tmp_path / "card.md").read_text("utf-8").partition("```sh\n")[2].partition("\n```")[0]
     assert commands.splitlines() == [
         "python -m train fit tiny --run runs/0",
         "python -m train fit tiny --run runs/1",
         "python -m train fit tiny --run runs/3",
-        "python -m train average runs/0/snapshots/step-00000001.safetensors runs/1/snapshots/step-00000002.safetensors "
-        "runs/3/snapshots/step-00000004.safetensors -o mean.safetensors",
+        "python -m train average runs/0/snapshots/step-00000001.safetensors runs/1/snapshots/step-00000000.safetensors "
+        "runs/1/snapshots/step-00000002.safetensors runs/3/snapshots/step-00000004.safetensors -o mean.safetensors",
     ]
 
 

@@ -56,4 +56,6 @@ def test_the_cost_of_a_checkpoint_is_that_of_all_its_runs() -> None:
     assert training_cost(TINY, facts) == TrainingCost(30, 30 * step, 0.5)
     assert training_cost(TINY, facts | {"init": {"steps": 12, "hours": 1.0}}) == TrainingCost(42, 42 * step, 1.5)
     assert training_cost(TINY, facts | {"init": {"steps": 12}}) == TrainingCost(42, 42 * step, None)
+    before = {"steps": 12, "hours": 1.0, "recipe": {"batch_tokens": 50}}
+    assert training_cost(TINY, facts | {"init": before}) == TrainingCost(42, 33 * step, 1.5)
     assert training_cost(TINY, {"steps": 30}) is None
