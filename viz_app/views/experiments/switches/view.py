@@ -73,6 +73,7 @@ def page(reading: readings.Reading) -> None:
             help=tr(HOW_TO_READ),
         )
         st.button(tr("All back on"), on_click=switches.switch, args=(model, list(set_to), 1.0), disabled=not set_to)
+        job_control(measured.job, "measure", tr("Measure every head"))
     recorded = switched_heads.heads_off_call(reading, set_to, measured)
     found: HeadsOff = recorded.run()
     answer = switched_heads.effect_call(reading, gates).known.answer() if gates else found.answer()
@@ -130,11 +131,9 @@ def outcome(reading: readings.Reading, gates: HeadGates) -> None:
 
 def effects(reading: readings.Reading, measured: switched_heads.HeadsOffJob) -> None:
     """Draw the effect of each head off alone, and its importance by gradient."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.markdown(tr("**Each head off alone**"), help=tr(ABOUT_IMPORTANCE), width="content")
-        job_control(measured.job, "measure", tr("Measure every head"))
     if not measured.changes:
         return
+    st.markdown(tr("**Each head off alone**"), help=tr(ABOUT_IMPORTANCE))
     recorded = switched_heads.heads_off_call(reading, {}, measured, weighed=True)
     found: HeadsOff = recorded.run()
     heads, importance = found.ranked, switched_heads.importance_call(reading).known
