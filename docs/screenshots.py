@@ -5,11 +5,12 @@ Without options: docs/app.png (Heads) and one of every page in docs/pages/. With
 
 import argparse
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
 from PIL import Image
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, TimeoutError, expect, sync_playwright
 
 from viz_app.page_list import VIEWS
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
@@ -73,7 +74,8 @@ def take(browser: Browser, address: str, name: str, arguments: argparse.Namespac
         page.get_by_role("button", name="Start").click()
     if name in BUSY:
         busy = page.get_by_test_id("stMain").get_by_role("button", name=BUSY[name])
-        busy.wait_for()
+        with suppress(TimeoutError):  # it may be done by now
+            busy.wait_for(timeout=5_000)
         busy.wait_for(state="detached", timeout=600_000)
         wait_until_still(page)
     if arguments.whole:

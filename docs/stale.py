@@ -90,7 +90,7 @@ def products() -> dict[str, Product]:
         note = f"python -m train card {model} --licences LICENCES --limits LIMITS; keep what was written by hand"
         found[f"card of {name}"] = Product(card, (name,), f"{evaluate(name)} --record", 30, note)
         if beside.with_suffix(".signs.json").exists():
-            thresholds = f"python -m core sign-thresholds --checkpoint {model}"
+            thresholds = f"python -m core sign-thresholds --checkpoint {model} --right TESTS --sampled 40"
             found[f"signs of {name}"] = Product((f"checkpoints/{name}.signs.json",), (name,), thresholds, 1)
         if beside.with_suffix(".corpus.npz").exists():
             index = f"checkpoints/{name}.corpus.npz"

@@ -15,8 +15,8 @@ nothing is known of the language, and nothing is said.
                                                           en-de             en-fr
     English: newstest2013, newstest2014, Tatoeba          0.7, 0.7, 0.7 %   0.8, 0.7, 0.7 %
     English: Multi30k val, 2016, 2017, TED                0.2 to 0.7 %      0.2 to 0.7 %
-    German: newstest, Tatoeba, Multi30k, TED              98.6 to 100 %     97.0 to 99.3 %
-    French: newstest, Tatoeba, Multi30k                   95.1 to 99.5 %    99.5 to 99.9 %
+    German: newstest, Tatoeba, Multi30k, TED              98.6 to 99.9 %    97.0 to 99.0 %
+    French: newstest, Tatoeba, Multi30k                   95.1 to 99.5 %    99.8 to 99.9 %
 """
 
 import math

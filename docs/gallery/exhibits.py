@@ -79,7 +79,7 @@ EXHIBITS = (
         "Die Katze trank die Milch, weil es hungrig war.",
         "In German a cat is *sie*, yet the model writes *es*, with *sie* as the second choice. Encoder L2 H6 attends "
         "from *it* to *cat* all the same: where a head looks does not say what the model makes of it.",
-        ("encoder L2 H6: it > cat", "encoder L3 H1: it > milk", "cross L4 H7: es > it"),
+        ("encoder L2 H6: it > cat", "encoder L2 H5: it > milk", "cross L4 H7: es > it"),
         (
             "Which heads attend from *it* to *milk*? Would *es* be right for the milk? [All heads](heads)",
             "Read the alternatives of *es* in the table. How sure is the model?",
@@ -141,10 +141,10 @@ EXHIBITS = (
         "Three words become one",
         "The climate protection programme was successful.",
         "Das Klimaschutzprogramm war erfolgreich.",
-        "German writes as one word what English writes as three; the model composes it of pieces. Three heads show "
-        "their origins: cross L4 H3 attends to *climate* for *Klima*, L4 H8 to *protection* for *schutz*, and L5 H4 to "
-        "*programme* for *gramm*.",
-        ("cross L4 H8: schutz > protection", "cross L4 H3: Klima > climate", "cross L5 H4: gramm > programme"),
+        "German writes as one word what English writes as three; the model composes it of six pieces. Cross L4 H3 "
+        "attends to *climate* for *Kl*, L4 H7 to *protection* for *asch*, the piece across the seam of *Klima* and "
+        "*schutz*, and L5 H4 to *programme* for *gramm*.",
+        ("cross L4 H7: asch > protection", "cross L4 H3: Kl > climate", "cross L5 H4: gramm > programme"),
         (
             "The article *Das* is written before the compound. On which of its parts does it depend?",
             "Translate *programme protection climate* into one German word. What has changed?",
@@ -209,7 +209,7 @@ EXHIBITS = (
         "wrong_sense",
         "The wrong match",
         "The match burned in his hand.",
-        "Das Spiel verbrannte in seiner Hand.",
+        "Das Spiel verbrannte in der Hand.",
         "*Spiel* is a game; a match that burns is a *Streichholz*. Encoder L3 H8 attends from *match* to *burned*, so "
         "the clue has been read, and the model writes the word for what is played all the same.",
         ("encoder L3 H8: match > burned", "cross L4 H6: Spiel > match"),
@@ -266,23 +266,24 @@ EXHIBITS = (
         (
             "What would a reader in Berlin understand by *3,417*?",
             "Why does the sentence no longer begin with *In*?",
-            "Try *1,234,567 inhabitants*. What goes wrong there? [Try it](page: 1,234,567 inhabitants)",
+            "Try *1,234,567 inhabitants*. Do its commas become points as well? [Try it](page: 1,234,567 inhabitants)",
         ),
         rivals=(("Menschen", "Personen"),),
     ),
     Exhibit(
         "omission",
-        "A sentence is left out",
+        "A sentence is left out, and another one said twice",
         "He came. He saw. He won.",
-        "Er kam. Er hat gewonnen.",
-        "Three sentences become two: *He saw* is gone. In the row of *gewonnen*, cross L4 H4 attends to *won*, but "
-        "cross L5 H6 to *saw*, so attention does not show the gap.",
+        "Er kam. Er hat gewonnen. Er hat gewonnen.",
+        "*He saw* is gone, and *He won* stands in its place, too. In the row of the first *gewonnen*, cross L4 H4 "
+        "attends to *won*, but cross L5 H6 to *saw*, so attention does not show the gap.",
         ("cross L4 H4: gewonnen > won", "cross L5 H6: gewonnen > saw", "cross L6 H1: kam > came"),
         (
             "Which other heads attend to *saw*? In the rows of which words? [All heads](heads)",
             "How much less probable is *Er kam. Er sah. Er hat gewonnen* for the model? [Translation](translate)",
             "How could a program notice that a sentence is missing? [Score a file](score)",
         ),
+        others=("Er kam. Er hat gesehen. Er hat gewonnen.",),
     ),
     Exhibit(
         "title",
@@ -359,9 +360,9 @@ EXHIBITS = (
         "A teacher who is a sister",
         "My sister is a teacher. She works in Hamburg.",
         "Meine Schwester ist Lehrer. Sie arbeitet in Hamburg.",
-        "German would say *Lehrerin*, and encoder L3 H1 attends from *teacher* to *sister*, where the reason stands. "
+        "German would say *Lehrerin*, and decoder L4 H6 attends from *Lehrer* to *Schwester*, where the reason stands. "
         "The model prefers the masculine *Lehrer*; *Lehrerin* is in another of the hypotheses that the search found.",
-        ("encoder L3 H1: teacher > sister", "cross L5 H5: Lehrer > teacher"),
+        ("decoder L4 H6: Lehrer > Schwester", "cross L5 H5: Lehrer > teacher"),
         (
             "What does the model write for *My brother is a teacher*, and what for *My sister is a nurse*? "
             "[The brother](page: My brother is a teacher. He works in Hamburg.) "
@@ -376,9 +377,9 @@ EXHIBITS = (
         "capitals",
         "It does not know these words",
         "GOOD MORNING.",
-        "GOD MORNING.",
+        "GOOD MORNING.",
         "In capitals the words fall into pieces that the model has hardly seen, so it copies letters: "
-        "cross L3 H8 attends from *G* to *G*, L4 H8 from *N* to *N*. On the way an O is lost.",
+        "cross L3 H8 attends from *G* to *G*, L4 H8 from *N* to *N*. In the second hypothesis an O is lost on the way.",
         ("cross L3 H8: G > G", "cross L4 H8: N > N"),
         (
             "Write the sentence in small letters. Why is that another sentence for the model? "
@@ -386,6 +387,7 @@ EXHIBITS = (
             "Compare the number of tokens of *MORNING* and *morning*. [Try it](page: MORNING morning)",
             "What should a translator do with capitals: learn them, or be spared them?",
         ),
+        others=("GOD MORNING.",),
     ),
 )
 

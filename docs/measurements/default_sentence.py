@@ -30,9 +30,9 @@ from viz_app.session.address import FIRST_EXAMPLE
 DOUBT, LINK, TRIED = 0.1, 0.4, 12
 PRONOUN, NOUN = "it", "horse"  # of the app's sentence
 PEOPLE = "The man", "The boy", "The woman", "My brother"
-ACTIONS = "is washing the", "is looking for the", "carries the", "likes the"
+ACTIONS = "is feeding the", "is looking for the", "carries the", "likes the"
 NOUNS = "horse", "animal", "child", "car", "book", "house"  # none of them is he or she in German
-REASONS = "is friendly", "is dirty", "was too old"
+REASONS = "is too old", "is dirty", "was too old"
 CANDIDATES = [
     (f"{person} {action} {noun} because it {reason}.", "it", noun)
     for person, action, noun, reason in product(PEOPLE, ACTIONS, NOUNS, REASONS)

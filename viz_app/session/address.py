@@ -10,7 +10,7 @@ from viz_app.language import IN_ADDRESS, LANGUAGES, marked
 from viz_app.session.address_codecs import COUNTED, HEAD, INTEGER, NUMBER, SWITCH, TEXT, choice, dotted, several
 from viz_app.session.fields import Field
 
-FIRST_EXAMPLE = "The man is washing the horse because it is friendly."
+FIRST_EXAMPLE = "The man is feeding the horse because it is too old."
 KINDS = ("encoder_self", "decoder_self", "cross")
 
 
