@@ -27,7 +27,7 @@ const NO_WEIGHT = -32768;
  * @typedef {object} Answer
  * @property {number} number Of the request.
  * @property {string} [refused] Why there is no translation.
- * @property {string[]} unseen Characters that the vocabulary lacks.
+ * @property {string[]} unseen Characters that the vocabulary lacks and the translation lacks: `not_copied` in core.
  * @property {{ text: string, logProb: number, score: number }[]} hypotheses Best first.
  * @property {Predicted[]} predicted
  * @property {Record<string, { query: Span[][], key: Span[][], predicted: Span[][] | null, weights: string[][] }>} kinds
@@ -62,7 +62,7 @@ function answer({ number, model, file, kernel, text, beamSize, prefix }) {
   };
   return {
     number,
-    unseen: translator.tokenizer.unseen(text),
+    unseen: translator.tokenizer.unseen(text).filter((one) => /\p{L}/u.test(one) || !hypotheses[0].text.includes(one)),
     hypotheses: hypotheses.map(({ text, logProb, score }) => ({ text, logProb, score })),
     predicted: predicted.map((spans, at) => ({
       id: hypotheses[0].ids[at] ?? translator.model.config.eos_id,

@@ -91,6 +91,11 @@ class Alphabet:
         return "<0x41>" not in self._pieces and all(len(piece) == 1 or piece[0] == "<" for piece in self._pieces)
 
 
+def not_copied(unseen: Iterable[str], translation: str) -> tuple[str, ...]:
+    """Those that a translation does not have, and all letters: a word copied with them may be no translation."""
+    return tuple(character for character in unseen if character.isalpha() or character not in translation)
+
+
 def _keyboard_form(character: str) -> str:
     digit = unicodedata.decimal(character, None)
     return character.translate(_MARKS) if digit is None else str(digit)

@@ -19,7 +19,7 @@ class Doubts(NamedTuple):
 
     by_modules: bool  # the model itself has translated, as the fast search computes something else
     problem: Literal["unknown", "capitals", "other_language", "unseen", ""]  # of the source
-    unseen: tuple[str, ...]  # characters that the vocabulary lacks
+    unseen: tuple[str, ...]  # characters that the vocabulary lacks, without those that were copied
     plainer: str  # the source in a plainer form, if it has a problem and can be read so
     has_fewer: bool  # the translation has fewer sentences
 
@@ -32,19 +32,17 @@ def doubts(reading: Reading) -> Doubts:
 
 def _doubts(reading: Reading) -> Doubts:
     from core.analysis.unfamiliar_source import source_problem
+    from core.analysis.unseen_characters import not_copied
     from core.text.sentences import missing_sentences
 
     model, translation = reading.model, reading.translation
-    unseen, plainer = _unseen(model, translation.source)
+    lacking, plainer = _unseen(model, translation.source)
+    unseen = not_copied(lacking, reading.hypothesis.text)
     problem = source_problem(translation, source_language(model)) or ("unseen" if unseen else "")
-    is_translation = model.parser is None and reading.forced is None
-    return Doubts(
-        translation.by_modules,
-        problem,
-        unseen,
-        plainer if problem and model.parser is None else "",
-        is_translation and missing_sentences(translation.source, reading.hypothesis.text) > 0,
-    )
+    plainer = plainer if problem and model.parser is None else ""
+    has_fewer = missing_sentences(translation.source, reading.hypothesis.text) > 0
+    has_fewer = has_fewer and model.parser is None and reading.forced is None
+    return Doubts(translation.by_modules, problem, unseen, plainer, has_fewer)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=MODEL_HASH)

@@ -2,16 +2,13 @@
 
 from collections.abc import Sequence
 
-from core.analysis.unseen_characters import Alphabet, character_names
+from core.analysis.unseen_characters import Alphabet, character_names, not_copied
 from core.text.sentences import missing_sentences
 from core.translator import Translator
 
 
 class LineNotes:
-    """Counts of lines whose translation may mean little.
-
-    Lines with characters that the vocabulary lacks, and of several sentences whose translation has fewer.
-    """
+    """Counts of lines with characters that the vocabulary lacks, or of several sentences and a translation of fewer."""
 
     def __init__(self, translator: Translator) -> None:
         self._translator = translator
@@ -25,7 +22,7 @@ class LineNotes:
             if not hypotheses:
                 continue
             text = line.decode()
-            if unseen := self._alphabet.unseen(text):
+            if unseen := not_copied(self._alphabet.unseen(text), hypotheses.partition("\t")[0]):
                 self._unseen += 1
                 self._first_unseen = self._first_unseen or f"line {number} with {character_names(unseen)[0]}"
             # a line that does not fit was translated sentence by sentence

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.analysis.unseen_characters import Alphabet, character_names
+from core.analysis.unseen_characters import Alphabet, character_names, not_copied
 from core.text.byte_pieces import BYTES
 from core.text.tokenizer import SentencePieceTokenizer
 
@@ -80,3 +80,11 @@ def test_names_show_a_character_or_say_what_it_is() -> None:
         "U+0308 combining diaeresis",
         "U+0007",
     ]
+
+
+def test_what_a_translation_copied_needs_no_note_unless_it_is_a_letter() -> None:
+    assert not_copied(("@", "\u20ac", "\u6f22", "\ufb01"), "An @ und \u6f22, ein \ufb01sh.") == (
+        "\u20ac",
+        "\u6f22",
+        "\ufb01",
+    )

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.analysis import unseen_characters
 from core.files.file_writing import file_digest
 from core.formats.checkpoint import load_checkpoint
 from core.translator import Translator
@@ -53,6 +54,18 @@ def test_lower_case_is_offered_for_capitals_and_a_sentence_of_known_characters_f
     (text,) = notes(app, "\u6771\u4eac\u306b\u884c\u304f\u3002")  # of which the plain form has the full stop only
     assert "does not know most of these characters" in text
     assert not any("instead" in button.label for button in app.button)
+
+
+def test_characters_that_the_translation_has_too_get_no_note(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacking(characters: tuple[str, ...], translation: str) -> tuple[str, ...]:
+        assert translation
+        return tuple({*characters} - {"\u20ac"})
+
+    app.run()
+    monkeypatch.setattr(unseen_characters, "not_copied", lacking)
+    assert notes(app, "A dog for \u20ac.") == []
+    (text,) = notes(app, "A dog for \u20ac or \u20bf.")
+    assert "lacks the character \u20bf" in text
 
 
 def test_a_shipped_model_knows_its_language_by_its_index() -> None:

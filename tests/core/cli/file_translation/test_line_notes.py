@@ -7,8 +7,8 @@ from core.translator import Translator
 def test_ordinary_lines_are_not_counted(translator: Translator) -> None:
     notes = LineNotes(translator)
     long = "It rains. " * 200  # was translated sentence by sentence
-    lines = [b"A dog.\n", b"\n", b"\xff\n", b"It rains. We stay.\r\n", long.encode()]
-    notes.add(0, lines, ["Hund.", "", "", "Es regnet. Wir bleiben.", "Es regnet."])
+    lines = [b"A dog.\n", b"\n", b"\xff\n", b"It rains. We stay.\r\n", long.encode(), "It costs 3 \u20ac.".encode()]
+    notes.add(0, lines, ["Hund.", "", "", "Es regnet. Wir bleiben.", "Es regnet.", "Es kostet 3 \u20ac.\tEs kostet 3."])
     assert notes.messages() == []
 
 
