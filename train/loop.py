@@ -73,7 +73,8 @@ def fit(
         batches = Batches(corpus.train, recipe.batch_tokens, recipe.seed, recipe.max_length, recipe.bucketing, by_rule)
         _check_precision(recipe, world.device)
         initial = Initial.read(init, config, corpus.tokenizer) if init else None
-        training = Training(config, recipe, world, compiled and world.device.type == "cuda", initial)
+        compiling = compiled and world.device.type == "cuda"
+        training = Training(config, recipe, world, compiling, initial, corpus.tokenizer.byte_ids)
         recipe, facts, note = stack.enter_context(
             _open_run(run, world, preset, training.model, recipe, data, corpus, initial)
         )
@@ -84,7 +85,7 @@ def fit(
         log.print(_summary(training, batches, recipe, world))
         for line in filter(None, (note, corpus.note(), initial and initial.note(config.vocab_size))):
             log.print(line)
-        if compiled and world.device.type != "cuda":
+        if compiled and not compiling:
             log.print(f"--compile needs a GPU: on {world.device} nothing is compiled")
         stack.enter_context(_nonfinite_batches_saved(run, batches, corpus, recipe, world))
         stream, stop = stack.enter_context(Prefetched(groups, world.device)), stack.enter_context(StopRequest())

@@ -62,7 +62,7 @@ class Recipe:
         NumberRange(float, 0, 1),
     ] = 0.0
     only: Annotated[
-        str, "train only parameters whose names have one of these parts, with commas between them, such as encoder"
+        str, "train only parameters whose names have one of these parts, as encoder,bytes; bytes: embeddings of bytes"
     ] = "all"
     clip_norm: Annotated[float, "largest norm of the gradient; 0: no clipping", OFF_OR_MORE] = 0.0
     bucketing: Annotated[

@@ -206,10 +206,6 @@ def _ask_negation(opened: Opened) -> Phrase:
     return Phrase(marked("Which word of the source does \u201c{word}\u201d come from?"), word=word)
 
 
-def _source_words(opened: Opened) -> Mapping[str, str]:
-    return {word: word for word in _words(opened)[0]}
-
-
 def _measure_negation(opened: Opened) -> Measured:
     """The word to which the heads in the upper half of the layers link the negation together."""
     row = consensus(opened.explanation.maps["cross"])[_negation(opened) or 0]
@@ -299,7 +295,7 @@ EXERCISES = {
     "negation": Exercise(
         marked("Where nicht comes from"),
         _ask_negation,
-        _source_words,
+        lambda opened: {word: word for word in _words(opened)[0]},
         _measure_negation,
         "alignment",
         marked("In Alignment, follow the thickest ribbon of the word, by several heads of the upper layers."),

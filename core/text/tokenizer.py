@@ -100,6 +100,11 @@ class SentencePieceTokenizer:
     def target(self) -> "SentencePieceTokenizer":
         return self
 
+    @property
+    def byte_ids(self) -> list[int]:
+        """Ids of the tokens of single bytes."""
+        return [*filter(self._processor.is_byte, range(self.vocab_size))]
+
     @classmethod
     def from_file(cls, path: str | Path) -> "SentencePieceTokenizer":
         return cls(Path(path).read_bytes())

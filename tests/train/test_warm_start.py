@@ -11,7 +11,8 @@ import torch
 
 from core.formats.checkpoint import load_checkpoint, save_checkpoint
 from core.model import Transformer
-from core.text.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import BYTES, SentencePieceTokenizer
+from tests.core.checkpoints import EMBEDDING
 from tests.train.conftest import Fit, parameters, write_pairs
 from train.data.preparation import prepare
 from train.data.preparation_settings import Preparation
@@ -48,6 +49,14 @@ def test_a_run_changes_only_the_parameters_with_a_part_of_their_names(tmp_path: 
     for name, parameter in load_checkpoint(trained).model.state_dict().items():
         is_trained = ("encoder" in name or "cross_attention" in name) and not name.endswith("k_proj.bias")
         assert torch.equal(changed[name], parameter) != is_trained, name
+
+
+def test_a_run_changes_the_embeddings_of_bytes_alone(tmp_path: Path, run_fit: Fit, trained: Path) -> None:
+    changed, given = run_fit(tmp_path / "run", init=trained, steps=1, only="bytes"), load_checkpoint(trained)
+    byte_ids = [token_id for token_id in range(given.config.vocab_size) if given.tokenizer.piece(token_id) in BYTES]
+    for name, parameter in given.model.state_dict().items():
+        rows = (changed.state_dict()[name] != parameter).view(len(parameter), -1).any(1).nonzero().flatten().tolist()
+        assert rows == (byte_ids if name == EMBEDDING else []), name
 
 
 def test_a_run_that_keeps_predictions_resumes_to_the_same_bits(tmp_path: Path, run_fit: Fit, trained: Path) -> None:

@@ -84,12 +84,8 @@ def _cleaned(tree: Tree) -> Tree | None:
     if tree.word is not None:
         return None if tree.label == EMPTY else tree
     children = tuple(filter(None, map(_cleaned, tree.children)))
-    return Tree(bare_label(tree.label), children) if children else None
-
-
-def bare_label(label: str) -> str:
-    """Return a constituent's label up to the first hyphen, equals sign or bar."""
-    return re.split(r"[-=|]", label)[0] or label
+    bare = re.split(r"[-=|]", tree.label)[0]  # without functions and indices
+    return Tree(bare or tree.label, children) if children else None
 
 
 def phrases(tree: Tree) -> Iterator[Tree]:

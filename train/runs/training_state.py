@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -41,6 +42,7 @@ class Training:
         world: World,
         compiled: bool = False,
         initial: Initial | None = None,
+        byte_ids: Sequence[int] = (),
     ) -> None:
         torch.manual_seed(recipe.seed)
         self.model = Transformer(config).to(world.device).train()
@@ -48,7 +50,7 @@ class Training:
             initial.load_into(self.model)
         if recipe.keep and (initial is None or initial.shared is not None):
             raise ValueError(f"keep ({recipe.keep}) needs --init with a model of the data's vocabulary")
-        exclude_untrained(self.model, recipe.only)  # they stay in the optimizer, whose saved state depends on the order
+        exclude_untrained(self.model, recipe.only, byte_ids)  # they stay in the optimizer: its saved state has an order
         loss = (
             PackedLoss(self.model, recipe.label_smoothing, compiled)
             if recipe.bucketing == "packed"

@@ -197,10 +197,6 @@ def _color(own: Attributes, name: str, opacity: float, default: str = "none") ->
     return (*(min(channel / 255, 1.0) for channel in numbers), min(alpha, 1.0)) if alpha > 0 else "none"
 
 
-def _draw_path(element: ElementTree.Element, place: _Place) -> None:
-    _patch(*outline(element.get("d", "")), element.attrib, place)
-
-
 def _draw_rect(element: ElementTree.Element, place: _Place) -> None:
     from matplotlib.path import Path
 
@@ -355,7 +351,7 @@ def _family(names: str) -> str:
 
 
 _DRAW: dict[str, Callable[[ElementTree.Element, _Place], None]] = {
-    "path": _draw_path,
+    "path": lambda element, place: _patch(*outline(element.get("d", "")), element.attrib, place),
     "rect": _draw_rect,
     "circle": _draw_ellipse,
     "ellipse": _draw_ellipse,

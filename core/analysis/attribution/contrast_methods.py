@@ -154,16 +154,6 @@ def norm_shares(trace: ForwardTrace, position: int) -> Tensor:
     return row_shares(torch.stack(layers)).mean(0)
 
 
-def rollout_shares(trace: ForwardTrace, position: int) -> Tensor:
-    """Attention rollout of one decoder row: [S + T], with sum 1."""
-    return _last_row(attention_rollout(trace.explanation.maps), position)
-
-
-def alti_shares(trace: ForwardTrace, position: int) -> Tensor:
-    """ALTI of one decoder row, rolled out: [S + T], with sum 1."""
-    return _last_row(contribution_maps(trace)[1], position)
-
-
 def _last_row(maps: Maps, position: int) -> Tensor:
     """Shares of one decoder row in the last layer: [S + T]."""
     source, prefix = (maps[kind][-1].weights[0, position] for kind in ("cross", "decoder_self"))
@@ -173,6 +163,6 @@ def _last_row(maps: Maps, position: int) -> Tensor:
 SHARES: dict[ContrastMethod, Callable[[ForwardTrace, int], Tensor]] = {
     "attention": attention_shares,
     "norms": norm_shares,
-    "rollout": rollout_shares,
-    "alti": alti_shares,
+    "rollout": lambda trace, position: _last_row(attention_rollout(trace.explanation.maps), position),
+    "alti": lambda trace, position: _last_row(contribution_maps(trace)[1], position),
 }

@@ -35,7 +35,7 @@ from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWri
 from core.analysis.declaration import FIRST, Analysis, Columns, PicturedResult, option
 from core.analysis.linear_norm import FrozenNorm
 from core.analysis.pictures import Bars, Cell, Grid, Series, effect_cells, effect_ends, effect_limit
-from core.analysis.subject import PIECE, PREDICTED_TOKEN, Sentence, check_position, piece_id
+from core.analysis.subject import PIECE, PREDICTED_TOKEN, check_position, piece_id
 from core.analysis.tokens.words import readable, readable_all
 from core.results import Explanation
 from core.text.phrases import Number, Phrase, marked
@@ -326,10 +326,6 @@ def _read(rows: Tensor, against: Against, token: int) -> Tensor:
     return rows[token].double() - (rows.double().mean(0) if against == "mean" else rows[against].double())
 
 
-def _piece_or_mean(sentence: Sentence, name: str) -> Against:
-    return "mean" if name == "mean" else piece_id(sentence, name)
-
-
 @dataclass(frozen=True)
 class ContributionsOptions:
     """Options of `contributions`, see `attribute_logit`; the token is that at a position counted from 0."""
@@ -343,7 +339,7 @@ class ContributionsOptions:
         "subtract the logit of this piece, or the mean of all with `mean`",
         metavar="PIECE",
         type=str,
-        read=_piece_or_mean,
+        read=lambda sentence, name: name if name == "mean" else piece_id(sentence, name),
     )
 
 

@@ -3,7 +3,7 @@
 import math
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from tqdm import tqdm
@@ -97,10 +97,9 @@ class ComparedModels(PicturedResult):
 
     def buckets_table(self) -> Columns:
         """A row for each bucket of sentences, then of words."""
-        named = [("words in the source", each) for each in self.lengths]
-        named += [("occurrences in the references", each) for each in self.frequencies]
-        columns: dict[str, Sequence[object]] = {"by": [name for name, _ in named]}
-        return columns | {name: [getattr(each, name) for _, each in named] for name in Bucket.__dataclass_fields__}
+        rows = [("words in the source", *astuple(each)) for each in self.lengths]
+        rows += [("occurrences in the references", *astuple(each)) for each in self.frequencies]
+        return as_columns(("by", *Bucket.__dataclass_fields__), rows)
 
     def signs_table(self) -> Columns:
         """A row for each sign."""
