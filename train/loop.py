@@ -126,6 +126,7 @@ def _train(
                 loss = loss_of(batch)
             (loss.smoothed * world.size / group.num_tokens).backward()  # gradients are averaged over processes
             smoothed, nll = smoothed + loss.smoothed.detach(), nll + loss.nll
+        training.drop_fixed_gradients()
         if recipe.clip_norm:
             nn.utils.clip_grad_norm_(model.parameters(), recipe.clip_norm)
         rate = training.set_rate(training.rate(step, recipe))

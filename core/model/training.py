@@ -3,16 +3,11 @@
 The learning rate over the steps is in `schedule.py`.
 """
 
-from collections.abc import Sequence
-
-import torch
 from torch import Tensor, nn
 
 WARMUP = 4_000  # steps over which the rate rises (5.3)
 ADAM_BETAS, ADAM_EPS = (0.9, 0.98), 1e-9  # (5.3)
 LABEL_SMOOTHING = 0.1  # epsilon_ls (5.4)
-# the joint embedding matrix, the only parameter of a trained model that depends on the vocabulary
-EMBEDDING = "embedding.tokens.weight"
 
 
 def smoothed_nll(label_nll: Tensor, uniform_nll: Tensor, smoothing: float) -> Tensor:
@@ -36,20 +31,13 @@ def is_trained(name: str) -> bool:
     return not name.endswith("k_proj.bias")
 
 
-def exclude_untrained(model: nn.Module, only: str = "all", byte_ids: Sequence[int] = ()) -> None:
+def exclude_untrained(model: nn.Module, only: str = "all") -> None:
     """Exclude the parameters that training does not change from gradients, and all whose names have no part of `only`.
 
-    Its part "bytes" stands for the embeddings of `byte_ids`.
-
     Raises:
-        ValueError: a part of `only` is in no name.
+        ValueError: a part of `only`, between commas, is in no name.
     """
     named, parts = dict(model.named_parameters()), [""] if only == "all" else only.split(",")
-    if byte_ids and "bytes" in parts:
-        rows = torch.zeros_like(named[EMBEDDING][:, :1])
-        rows[list(byte_ids)] = 1
-        named[EMBEDDING].register_hook(rows.mul)
-        parts[parts.index("bytes")] = EMBEDDING
     if unknown := [part for part in parts if not any(part in name for name in named)]:
         raise ValueError(f"only ({only!r}) must be all or parts of names of parameters, as encoder, not {unknown[0]}")
     for name, parameter in named.items():

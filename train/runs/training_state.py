@@ -20,7 +20,7 @@ from train.packed import PackedLoss
 from train.recipe import Recipe
 from train.runs.log_writer import Window
 from train.runs.state_file import check_like
-from train.warm_start import Initial
+from train.warm_start import EMBEDDING, Initial
 
 REQUIRED = ("step", "position", "hours", "model", "optimizer", "windows")  # of a state; older ones lack the others
 
@@ -50,7 +50,8 @@ class Training:
             initial.load_into(self.model)
         if recipe.keep and (initial is None or initial.shared is not None):
             raise ValueError(f"keep ({recipe.keep}) needs --init with a model of the data's vocabulary")
-        exclude_untrained(self.model, recipe.only, byte_ids)  # they stay in the optimizer: its saved state has an order
+        only = recipe.only.replace("bytes", EMBEDDING) if byte_ids else recipe.only
+        exclude_untrained(self.model, only)  # they stay in the optimizer, whose saved state depends on the order
         loss = (
             PackedLoss(self.model, recipe.label_smoothing, compiled)
             if recipe.bucketing == "packed"
@@ -58,6 +59,8 @@ class Training:
         )
         self.loss_of = world.wrap(loss)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=ADAM_BETAS, eps=ADAM_EPS, fused=True)
+        rest = set(range(config.vocab_size)).difference(byte_ids)
+        self._fixed_rows = [] if only == recipe.only else sorted(rest)  # of the embeddings
         self.window = Window(world)
         self.step, self.position = 0, Position()
         self.best_nll, self.validations_since_best = math.inf, 0
@@ -82,6 +85,11 @@ class Training:
             rate *= fitted_scale(warmup, recipe.warmup)
             rate *= minutes_factor(recipe.minutes - minutes, recipe.cooldown_minutes)
         return rate * learning_rate(step, self.model.config.d_model, warmup, recipe.schedule)
+
+    def drop_fixed_gradients(self) -> None:
+        """Drop the gradients of the embeddings that stay as they are, if those of bytes alone are trained."""
+        if self._fixed_rows and (gradient := self.model.embedding.tokens.weight.grad) is not None:
+            gradient[self._fixed_rows] = 0
 
     def set_rate(self, rate: float) -> float:
         """Set and return the learning rate."""
