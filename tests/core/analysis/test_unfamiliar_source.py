@@ -43,6 +43,13 @@ def test_the_letters_of_words_have_a_distribution():
     assert model.strangeness([]) == 0
 
 
+def test_code_is_in_no_language():
+    text = (
+        "Send <b>it</b> to xq@zv.org, {zqx}, /etc/xqz, --zq, zqx.csv and f() (see https://xq.zv/q?z=1), or 50% of it."
+    )
+    assert unfamiliar_source.words_but_names(text) == ["to", "and", "see", "or", "of", "it"]
+
+
 def test_only_words_without_a_capital_are_judged():
     words = unfamiliar_source.words_but_names("Dr. Ana didn't see 3 \u72d7 in Rome, it's true")
     assert words == ["didn't", "see", "\u72d7", "in", "it's", "true"]
