@@ -45,7 +45,7 @@ FOLDS, HELD_OUT = 5, 0.999
 FEWEST_SENTENCES = 500  # of an index that says enough of its language
 TARGET_MARGIN = 0.35  # nats per letter; a sentence of names with two other words may be more like the target by chance
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
-_CODE = re.compile(r"\S*(?:[<>{}@_/\\=%#|~]|\w\.\w|\(\)|--\w)\S*")  # addresses, placeholders, tags, paths
+_CODE = re.compile(r"[<>{}@_/\\=%#|~]|\w\.\w|\(\)|--\w")  # in addresses, placeholders, tags, paths
 MIN_CAPITALS = 3  # words; fewer may be names
 
 
@@ -90,7 +90,8 @@ def _letters(word: str) -> Iterable[tuple[str, str]]:
 
 def words_but_names(text: str) -> list[str]:
     """The words of a text without a capital at their start, and none of code, which is no language's."""
-    return [word for word in _WORD.findall(_CODE.sub(" ", text)) if not word[0].isupper()]
+    prose = " ".join(part for part in text.split() if not _CODE.search(part))
+    return [word for word in _WORD.findall(prose) if not word[0].isupper()]
 
 
 class SourceLanguage:
