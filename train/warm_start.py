@@ -11,13 +11,12 @@ from core.files.file_writing import file_digest
 from core.formats.checkpoint import load_checkpoint
 from core.model import Transformer
 from core.model.config import TransformerConfig
+from core.model.training import EMBEDDING
 from core.text.tokenizer import SentencePieceTokenizer, Tokenizer
 from train.snapshot_checksum import check_checksum
 
 # training facts of the checkpoint that the new run records
 FACTS = "preset", "command", "commit", "steps", "recipe", "hours", "hardware", "date", "init", "averaged", "stored_as"
-# the joint embedding matrix, the only parameter of a trained model that depends on the vocabulary
-EMBEDDING = "embedding.tokens.weight"
 
 
 def recorded(training: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from torch import Tensor, nn
 WARMUP = 4_000  # steps over which the rate rises (5.3)
 ADAM_BETAS, ADAM_EPS = (0.9, 0.98), 1e-9  # (5.3)
 LABEL_SMOOTHING = 0.1  # epsilon_ls (5.4)
+# the joint embedding matrix, the only parameter of a trained model that depends on the vocabulary
+EMBEDDING = "embedding.tokens.weight"
 
 
 def smoothed_nll(label_nll: Tensor, uniform_nll: Tensor, smoothing: float) -> Tensor:
@@ -32,14 +34,17 @@ def is_trained(name: str) -> bool:
 
 
 def exclude_untrained(model: nn.Module, only: str = "all") -> None:
-    """Exclude the parameters that training does not change from gradients, and all whose names have no part of `only`.
+    """Exclude what training does not change from gradients, and all whose names have no part of `only`.
+
+    There, `bytes` stands for the embeddings.
 
     Raises:
         ValueError: a part of `only`, between commas, is in no name.
     """
-    named, parts = dict(model.named_parameters()), [""] if only == "all" else only.split(",")
+    named = dict(model.named_parameters())
+    parts = ("" if only == "all" else only.replace("bytes", EMBEDDING)).split(",")
     if unknown := [part for part in parts if not any(part in name for name in named)]:
-        raise ValueError(f"only ({only!r}) must be all or parts of names of parameters, as encoder, not {unknown[0]}")
+        raise ValueError(f"only ({only!r}) must be all or parts of names of parameters, or bytes, not {unknown[0]}")
     for name, parameter in named.items():
         if not is_trained(name) or not any(part in name for part in parts):
             parameter.requires_grad_(False)

@@ -20,7 +20,7 @@ from train.packed import PackedLoss
 from train.recipe import Recipe
 from train.runs.log_writer import Window
 from train.runs.state_file import check_like
-from train.warm_start import EMBEDDING, Initial
+from train.warm_start import Initial
 
 REQUIRED = ("step", "position", "hours", "model", "optimizer", "windows")  # of a state; older ones lack the others
 
@@ -50,8 +50,10 @@ class Training:
             initial.load_into(self.model)
         if recipe.keep and (initial is None or initial.shared is not None):
             raise ValueError(f"keep ({recipe.keep}) needs --init with a model of the data's vocabulary")
-        only = recipe.only.replace("bytes", EMBEDDING) if byte_ids else recipe.only
-        exclude_untrained(self.model, only)  # they stay in the optimizer, whose saved state depends on the order
+        of_bytes = "bytes" in recipe.only.split(",")
+        if of_bytes and not byte_ids:
+            raise ValueError(f"only ({recipe.only}) needs a tokenizer with tokens of single bytes, as of `prepare`")
+        exclude_untrained(self.model, recipe.only)  # they stay in the optimizer, whose saved state depends on the order
         loss = (
             PackedLoss(self.model, recipe.label_smoothing, compiled)
             if recipe.bucketing == "packed"
@@ -60,7 +62,7 @@ class Training:
         self.loss_of = world.wrap(loss)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=ADAM_BETAS, eps=ADAM_EPS, fused=True)
         rest = set(range(config.vocab_size)).difference(byte_ids)
-        self._fixed_rows = [] if only == recipe.only else sorted(rest)  # of the embeddings
+        self._fixed_rows = sorted(rest) if of_bytes else []  # of the embeddings
         self.window = Window(world)
         self.step, self.position = 0, Position()
         self.best_nll, self.validations_since_best = math.inf, 0

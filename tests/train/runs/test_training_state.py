@@ -52,6 +52,11 @@ def step(training: Training, batch: Batch) -> None:
     training.optimizer.zero_grad()
 
 
+def test_bytes_are_trained_only_if_there_are_tokens_of_them() -> None:
+    with pytest.raises(ValueError, match=r"only \(encoder,bytes\) needs a tokenizer with tokens of single bytes"):
+        Training(CONFIG, Recipe(steps=1, only="encoder,bytes"), CPU)
+
+
 def training_of(recipe: Recipe) -> Training:
     training = Training(CONFIG, recipe, CPU)
     with_biases(training.model)
